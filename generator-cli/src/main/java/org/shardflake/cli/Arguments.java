@@ -87,7 +87,7 @@ final class Arguments {
         return text != null && text.chars().anyMatch(c -> c == '?' || c > 126);
     }
 
-    /** The NUL-terminated fields of a file in /proc; null where there is no such file. */
+    /** The NUL-terminated fields of a file in /proc, or null if there is no such file. */
     private static @Nullable List<byte[]> fields(Path file) {
         byte[] all;
         try {

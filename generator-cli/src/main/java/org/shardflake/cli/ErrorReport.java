@@ -37,7 +37,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 /** Turns any failure into {@code error:} and {@code hint:} lines on standard error, and an exit code. */
 final class ErrorReport implements IParameterExceptionHandler, IExecutionExceptionHandler {
 
-    /** Lines of a server's message that are shown elsewhere or not at all: a row may contain secrets. */
+    /** Lines of a server's message that are shown elsewhere or left out, since a row may contain secrets. */
     private static final List<String> NOISE = List.of("Hint: ", "Where: ", "Detail: Failing row ");
 
     private final PrintWriter err;
@@ -95,7 +95,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         return print(ExitCodes.of(meaning.kind()), message, meaning.advice(), e);
     }
 
-    /** What a failure means to the caller. */
+    /** The meaning of a failure to the caller. */
     private record Meaning(Kind kind, @Nullable CharSequence advice) {
 
         /** Exceptions of libraries that don't know kinds; a special one stands before its superclass. */

@@ -132,7 +132,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         System.exit(exitCode);
     }
 
-    /** After Ctrl-C the cursor stands behind a {@code ^C}, or behind a bar. */
+    /** Ends the line after Ctrl-C, since the cursor stands behind a {@code ^C} or a progress bar. */
     private static void endLine(AtomicBoolean hasEnded) {
         if (!hasEnded.get() && Progress.isTerminal()) {
             System.err.println();
@@ -187,7 +187,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         return exitCode;
     }
 
-    /** Only help needs to know, and asking the terminal takes time. */
+    /** The width of help texts; other commands don't ask the terminal, since that takes time. */
     private static int helpWidth(String[] args) {
         boolean isHelp = Stream.of(args).anyMatch(arg -> arg.equals("-h") || arg.equals("--help"));
         return isHelp

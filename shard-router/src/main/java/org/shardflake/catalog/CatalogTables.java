@@ -336,7 +336,7 @@ final class CatalogTables {
         }
     }
 
-    /** None if the catalog is of an older version, which has no lookups. */
+    /** Reads all lookups; none if the catalog is of an older version, which has no lookups. */
     static List<LookupDefinition> readLookups(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             try (ResultSet row =

@@ -32,12 +32,12 @@ public record LookupDefinition(
         Optional<Source> source,
         State state) {
 
-    /** The longest value that is kept as it is, in bytes of UTF-8. An index of PostgreSQL takes little more. */
+    /** The longest value that is stored verbatim, in bytes of UTF-8; longer ones are hashed. An index of PostgreSQL takes little more. */
     public static final int LONGEST_VALUE = 1000;
 
     private static final int SHOWN = 60;
 
-    /** How far a lookup is made. */
+    /** The life cycle of a lookup. */
     public enum State {
         /** Shards may lack its tables. */
         CREATING,
@@ -45,7 +45,7 @@ public record LookupDefinition(
         FILLING,
         /** Every row can be found. */
         READY,
-        /** Its values are being deleted. */
+        /** The lookup's values are being deleted. */
         DROPPING;
 
         static State of(String name) {
@@ -62,7 +62,7 @@ public record LookupDefinition(
     public record Source(String table, String column, String uidColumn, String idColumn) {}
 
     /**
-     * A value as it is kept.
+     * A value as it is stored.
      *
      * @param key leads to the shard that keeps it: the hash of the value, with its case ignored if the lookup does
      */

@@ -17,6 +17,6 @@ import org.shardflake.router.ShardWork;
 @FunctionalInterface
 public interface DslWork<T extends @Nullable Object, X extends Exception> {
 
-    /** Does the work. Returning commits; throwing rolls back. */
+    /** Runs the work. Returning commits; throwing rolls back. */
     T run(DSLContext dsl) throws X;
 }

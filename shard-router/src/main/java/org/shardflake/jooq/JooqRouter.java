@@ -47,7 +47,7 @@ public final class JooqRouter {
 
     private static final String PLACEHOLDER = "${shard.schema}";
 
-    /** A schema that nobody has, so that it can be told from the values and names of a query. */
+    /** A schema name that no database has, so that it can be told from the values and names of a query. */
     private static final String NO_SCHEMA = "shardflake schema " + UUID.randomUUID();
 
     private final ShardRouter router;

@@ -121,7 +121,7 @@ final class AttemptConnection extends SearchPathConnection {
         }
     }
 
-    /** Goes on with the next, as long as it is not in auto-commit mode. */
+    /** Continues with the next transaction, unless the connection is in auto-commit mode. */
     private void ended(boolean committed) {
         forgetPath();
         ShardTransaction ended = tx;

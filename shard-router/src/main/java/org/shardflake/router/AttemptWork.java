@@ -7,8 +7,7 @@ package org.shardflake.router;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Work on one shard whose transactions a framework begins and ends, run again from the start if the shard moves
- * meanwhile.
+ * Work on one shard whose transactions a framework begins and ends, run again from the start if the shard moves.
  *
  * @param <T> the type of the result
  * @param <X> the exception it may throw
@@ -16,6 +15,6 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface AttemptWork<T extends @Nullable Object, X extends Exception> {
 
-    /** Does the work. */
+    /** Runs the work. */
     T run(ShardAttempt attempt) throws X;
 }

@@ -57,7 +57,7 @@ final class Claims {
         private static final long serialVersionUID = 1L;
     }
 
-    /** What the shard of a row says of a claim. */
+    /** The answer of a row's shard about a claim. */
     enum Verdict {
         HELD,
         VOID,
@@ -117,8 +117,8 @@ final class Claims {
             """.formatted(DROPPED, SELECT_DROPPED));
 
     /**
-     * Also finds its own work, if it is repeated. It may come so late that the claim is leaving by then; so it changes nothing if the
-     * token is there.
+     * Takes a claim; finds its own work if it is repeated. It may come so late that the claim is leaving by then; so it changes nothing if the token
+     * is there.
      */
     private static final ShardSqlTemplate TAKE = new ShardSqlTemplate("""
             UPDATE ${shard.schema}.shardflake_lookup
@@ -428,7 +428,7 @@ final class Claims {
         }
     }
 
-    /** Without the tables, the same would fail again; a shard that has moved was tried elsewhere before. */
+    /** Explains a failure by missing tables, which a retry would meet again; a shard that has moved was tried elsewhere before. */
     private RuntimeException explain(int shard, ShardSqlException e) {
         return e.sqlState().equals("42P01")
                 ? new ShardflakeException(

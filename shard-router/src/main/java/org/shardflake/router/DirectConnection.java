@@ -40,7 +40,7 @@ final class DirectConnection extends ForwardingConnection implements Executions 
 
     private long start = System.nanoTime();
 
-    /** Is told of each transaction that has ended, also of those that are one statement in auto-commit mode. */
+    /** A listener for ends of transactions, including single statements in auto-commit mode. */
     @FunctionalInterface
     interface Ended {
         void ended(boolean readOnly, boolean committed, Duration duration);
@@ -73,7 +73,7 @@ final class DirectConnection extends ForwardingConnection implements Executions 
         isUsed = false;
     }
 
-    /** Executes a statement, which in auto-commit mode is a transaction of its own, and which may meet a fence. */
+    /** Executes a statement, which is a transaction in auto-commit mode, and may hit a fence. */
     @Override
     public <T> T execute(Execution<T> execution) throws SQLException {
         boolean committed = false;

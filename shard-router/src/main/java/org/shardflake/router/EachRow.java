@@ -38,7 +38,7 @@ final class EachRow<T> {
         this.action = action;
     }
 
-    /** What the action threw, if it did. */
+    /** The exception thrown by the action, if any. */
     @Nullable
     RuntimeException failure() {
         return handOver.failure();
@@ -49,7 +49,7 @@ final class EachRow<T> {
         handOver.end();
     }
 
-    /** Reads some shards of one server; returns how many. */
+    /** Reads some shards of one server, and returns their number. */
     int read(CancellableConnection connection, List<Integer> shards) throws SQLException {
         // The driver fetches some rows at a time only in a transaction.
         connection.connection().setReadOnly(true);

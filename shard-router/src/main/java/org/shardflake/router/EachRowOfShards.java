@@ -53,13 +53,13 @@ final class EachRowOfShards<T> {
         handOver.end();
     }
 
-    /** Those of the shards whose rows have not all been handed over. */
+    /** The shards whose rows have not all been handed over. */
     List<Integer> unread(List<Integer> shards) {
         return shards.stream().filter(shard -> !done.contains(shard)).toList();
     }
 
     /**
-     * Reads shards of one server, but leaves out those that are no longer there when it comes to them; returns how many.
+     * Reads shards of one server, leaves out those that have left it by then, and returns the number.
      *
      * @param isHere whether a shard is on this server, as far as is known now
      */

@@ -47,7 +47,7 @@ import org.shardflake.server.SqlText;
 public final class Lookup {
 
     private static final long LONGEST_PAUSE_MILLIS = 100;
-    /** More in a row that are void before their record is written means clocks that differ by an hour. */
+    /** The limit of claims found void in a row; more mean that clocks differ by an hour. */
     private static final int MAX_LOST = 20;
 
     private final String name;
@@ -166,7 +166,7 @@ public final class Lookup {
         }
     }
 
-    /** Only spares the next reader a question. */
+    /** Confirms a claim, which only saves the next reader a question. */
     private static void confirm(Claims claims, Claims.Key key, Claims.Claim claim) {
         try {
             claims.confirm(key, claim);

@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one transaction has claimed and released. Claims that nobody can hold after it are deleted when it ends. That is no more than
- * tidiness: one that stays is taken by the next who wants the value, and nobody finds a row by it.
+ * The claims and releases of one transaction. Claims that nobody can hold after it are deleted when it ends. That is no more than tidiness: one that
+ * stays is taken by the next who wants the value, and nobody finds a row by it.
  */
 final class LookupChanges {
 
@@ -53,7 +53,7 @@ final class LookupChanges {
         changes.put(name, change);
     }
 
-    /** Nobody knows how the transaction ended, so all claims stay as they are. */
+    /** Leaves all claims as they are, since the outcome of the transaction is unknown. */
     void leave() {
         changes.clear();
     }

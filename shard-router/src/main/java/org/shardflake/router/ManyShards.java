@@ -239,7 +239,7 @@ final class ManyShards implements AutoCloseable {
                 });
     }
 
-    /** Reads shards, a task per server; those that moved meanwhile are read again on their new server. */
+    /** Reads shards, a task per server; those that have moved are read again on their new server. */
     private <R> List<R> readShards(
             Collection<Integer> shards, ShardQuery<?> query, long end, PoolRead<R> read, Failures failures) {
         Retry retry = executor.newRetry();

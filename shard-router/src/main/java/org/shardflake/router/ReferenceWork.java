@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 public interface ReferenceWork<T extends @Nullable Object, X extends Exception> {
 
     /**
-     * Does the work. It may be run more than once.
+     * Runs the work. It may be run more than once.
      *
      * @param connection in the transaction, for as long as the work runs; the tables are in schema {@code reference}
      */

@@ -19,7 +19,7 @@ import org.shardflake.router.internal.map.MapSource;
 import org.shardflake.router.internal.pool.PoolClosedException;
 import org.shardflake.router.internal.session.SqlFailure;
 
-/** The tries of one piece of work: decides whether there is another, and waits before it. For one thread. */
+/** The attempts at one piece of work: decides whether there is another, and waits before it. For one thread. */
 final class Retry {
 
     private static final long FIRST_PAUSE_MILLIS = 2;

@@ -53,7 +53,7 @@ public interface RouterListener {
     default void retried(Server server, RetryReason reason) {}
 
     /**
-     * A server has all that was committed to reference tables when somebody began to {@linkplain ReferenceAccess#awaitEverywhere wait
+     * Called when a server has all that was committed to reference tables before someone began to {@linkplain ReferenceAccess#awaitEverywhere wait
      * for it}.
      *
      * @param duration how long that took

@@ -44,7 +44,7 @@ final class RouterListeners implements RouterListener {
         return all;
     }
 
-    /** What began last ends first. */
+    /** Combines two pieces of running work so that the one that began last ends first. */
     private static RunningWork inside(@Nullable RunningWork outer, RunningWork inner) {
         return (server, readOnly, tries, failure) -> {
             try {

@@ -15,7 +15,7 @@ final class RowHandOver {
     private volatile @Nullable RuntimeException failure;
     private boolean ended;
 
-    /** What an action threw, if one did. */
+    /** The exception thrown by an action, if any. */
     @Nullable
     RuntimeException failure() {
         return failure;

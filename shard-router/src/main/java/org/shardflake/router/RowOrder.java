@@ -64,12 +64,12 @@ public final class RowOrder<T> {
         return new RowOrder<>(List.of(new Column<>(column, value, true)));
     }
 
-    /** This order, and among rows that are equal in it, the smallest value of a column first. */
+    /** This order, with ties broken by the smallest value of a column. */
     public RowOrder<T> thenBy(String column, Function<? super T, ? extends Comparable<?>> value) {
         return then(new Column<>(column, value, false));
     }
 
-    /** This order, and among rows that are equal in it, the largest value of a column first. */
+    /** This order, with ties broken by the largest value of a column. */
     public RowOrder<T> thenByDescending(String column, Function<? super T, ? extends Comparable<?>> value) {
         return then(new Column<>(column, value, true));
     }
@@ -80,7 +80,7 @@ public final class RowOrder<T> {
         return new RowOrder<>(List.copyOf(more));
     }
 
-    /** What follows ORDER BY. */
+    /** The text that follows ORDER BY. */
     String sql() {
         return columns.stream()
                 .map(column -> column.sql() + (column.isDescending() ? " DESC" : ""))
@@ -137,7 +137,7 @@ public final class RowOrder<T> {
         return value instanceof ShardflakeId id ? id.value() : value;
     }
 
-    /** As PostgreSQL does: texts by code point rather than by UTF-16, UUIDs without signs. */
+    /** Compares as PostgreSQL does: texts by code point rather than by UTF-16, UUIDs without signs. */
     @SuppressWarnings("unchecked") // values of one column have one type
     private static int compare(Object a, Object b) {
         if (a instanceof String text) {

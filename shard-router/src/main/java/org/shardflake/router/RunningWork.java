@@ -7,7 +7,7 @@ package org.shardflake.router;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 
-/** Work on one shard whose beginning a {@link RouterListener} was told of. */
+/** Work on one shard that a {@link RouterListener} was notified of. */
 @FunctionalInterface
 public interface RunningWork {
 

@@ -12,6 +12,6 @@ package org.shardflake.router;
 @FunctionalInterface
 public interface ShardAction<X extends Exception> {
 
-    /** Does the work. Returning commits; throwing rolls back. */
+    /** Runs the work. Returning commits; throwing rolls back. */
     void run(ShardTransaction tx) throws X;
 }

@@ -93,7 +93,7 @@ public final class ShardAttempt {
         }
     }
 
-    /** Whether this is work inside a transaction that {@link ShardRouter#write} or {@code read} has begun and will end. */
+    /** Whether this is work inside a transaction that {@link ShardRouter#write} or {@code read} manages. */
     public boolean isInside() {
         return around != null;
     }
@@ -158,7 +158,7 @@ public final class ShardAttempt {
         unknown = e;
     }
 
-    /** What the work ends with: its own failure, unless nobody knows how a commit of it ended. */
+    /** Throws the work's own failure, unless the outcome of one of its commits is unknown. */
     void throwIfUnknown(Exception failure) {
         if (unknown != null) {
             unknown.addSuppressed(failure);

@@ -97,7 +97,7 @@ final class ShardExecutor {
         }
     }
 
-    /** Runs work in a transaction of its own on a shard. The caller has {@linkplain #enter entered}. */
+    /** Runs work in a separate transaction on a shard. The caller has {@linkplain #enter entered}. */
     <T extends @Nullable Object, X extends Exception> T inTransaction(int shard, Access access, ShardWork<T, X> work)
             throws X {
         return untilDone(shard, attempts(shard, access, work));
@@ -157,7 +157,7 @@ final class ShardExecutor {
         abstract boolean isReadOnly();
     }
 
-    /** Work that listeners are told of. */
+    /** Work that listeners are notified of. */
     private <T extends @Nullable Object, X extends Exception> T observed(int shard, Attempts<T, X> attempts) throws X {
         RunningWork observer = listener.workBegan(routes().pool(shard).server(), shard);
         if (observer == null) {
@@ -410,7 +410,7 @@ final class ShardExecutor {
         return plain(loan, loan.connection());
     }
 
-    /** A connection whose transactions listeners are told of. */
+    /** A connection whose transactions listeners are notified of. */
     DirectConnection plain(AttemptConnection.Loan loan, ForwardingConnection connection) {
         Server server = loan.routes().pool(loan.connection().shard()).server();
         return new DirectConnection(
@@ -419,7 +419,7 @@ final class ShardExecutor {
                 this::tookEffect);
     }
 
-    /** A statement that commits by itself, and may be repeated when it is unknown whether it was done. */
+    /** A statement in auto-commit mode, which may be repeated if its outcome is unknown. */
     @FunctionalInterface
     interface Alone<T> {
         T run(Connection connection, String server);

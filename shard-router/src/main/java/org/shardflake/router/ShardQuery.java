@@ -37,7 +37,7 @@ public final class ShardQuery<T> {
 
     private static final String NAME = "(?:\\w+|\"\\w+\")";
     private static final String COLUMN = "(?:(?:\\$\\{shard\\.schema}\\.)?" + NAME + "\\.)?" + NAME;
-    /** Columns of one table, none renamed, and nothing after it: an appended WHERE can refer to them. */
+    /** Matches a query that selects plain columns of one table and ends there, so that an appended WHERE can refer to them. */
     private static final Pattern COLUMNS_OF_A_TABLE = Pattern.compile(
             "\\s*SELECT\\s+%1$s(?:\\s*,\\s*%1$s)*+\\s+FROM\\s+\\$\\{shard\\.schema}\\.%2$s\\s*".formatted(COLUMN, NAME),
             Pattern.CASE_INSENSITIVE);
@@ -136,7 +136,7 @@ public final class ShardQuery<T> {
         return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, deadline, access, some, collectsFailures);
     }
 
-    /** The query whose {@link ShardRouter#forEachRow} goes on without the shards of servers that fail, and returns these. */
+    /** The query for which {@link ShardRouter#forEachRow} skips the shards of servers that fail, and returns them. */
     public ShardQuery<T> collectFailures() {
         return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, deadline, access, shards, true);
     }
@@ -150,7 +150,7 @@ public final class ShardQuery<T> {
         return sql.replace(ShardTransaction.SCHEMA_PLACEHOLDER, schema);
     }
 
-    /** Whether its text says where the shard's schema goes. */
+    /** Whether the query's text marks where the shard's schema goes. */
     boolean namesSchema() {
         return sql.contains(ShardTransaction.SCHEMA_PLACEHOLDER);
     }

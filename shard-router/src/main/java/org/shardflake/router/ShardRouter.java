@@ -252,10 +252,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
         return executor.attempt(key, isRepeatable, work);
     }
 
-    /**
-     * What the calling thread runs, if it is inside work given to {@link #attempt}, or inside a transaction that
-     * {@link #write} or {@code read} has begun.
-     */
+    /** The attempt that the calling thread is in: work given to {@link #attempt}, or a transaction of {@link #write} or {@code read}. */
     public @Nullable ShardAttempt currentAttempt() {
         return executor.currentAttempt();
     }
@@ -370,7 +367,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     }
 
     /**
-     * Runs a read on many shards at once, each in a transaction of its own.
+     * Runs a read on many shards concurrently, each in its own transaction.
      *
      * @return the results in order of arrival; closing the stream before its end stops the reads still running
      */

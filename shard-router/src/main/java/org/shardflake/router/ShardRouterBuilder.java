@@ -95,10 +95,7 @@ public final class ShardRouterBuilder {
         return this;
     }
 
-    /**
-     * Sets how long work may go on at a server that has left the map before its connections are cut; 30 seconds by
-     * default.
-     */
+    /** Sets how long work on a server that has left the map may continue before its connections are cut; 30 seconds by default. */
     public ShardRouterBuilder drainTimeout(Duration timeout) {
         this.drainTimeout = positive("drain timeout", timeout);
         return this;

@@ -121,7 +121,7 @@ public final class ShardTransaction {
         return attempted != null;
     }
 
-    /** What this transaction has claimed and released. */
+    /** The claims and releases of this transaction. */
     LookupChanges lookups() {
         return lookups;
     }

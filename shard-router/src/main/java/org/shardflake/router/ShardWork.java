@@ -7,7 +7,7 @@ package org.shardflake.router;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Work in one transaction on one shard, run again from the start if the shard moves meanwhile.
+ * Work in one transaction on one shard, run again from the start if the shard moves.
  *
  * <p>It must therefore have no effects outside the transaction that a second run would repeat: send no message,
  * increase no counter.
@@ -18,6 +18,6 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface ShardWork<T extends @Nullable Object, X extends Exception> {
 
-    /** Does the work. Returning commits; throwing rolls back. */
+    /** Runs the work. Returning commits; throwing rolls back. */
     T run(ShardTransaction tx) throws X;
 }

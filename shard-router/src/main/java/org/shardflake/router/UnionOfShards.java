@@ -78,7 +78,7 @@ record UnionOfShards(
         return whole.apply("(" + union(queries.map(sql -> arm.apply("(" + sql + ") AS rows"))) + ")");
     }
 
-    /** One statement out of one for each shard. */
+    /** Joins the statements of several shards into one. */
     static String union(Stream<String> arms) {
         return arms.collect(Collectors.joining(") UNION ALL (", "(", ")"));
     }

@@ -32,7 +32,7 @@ final class DriverOptions {
             PGProperty.SSL_PASSWORD_CALLBACK, Set.of(),
             PGProperty.XML_FACTORY_FACTORY, Set.of());
 
-    /** By name: the driver has deprecated the first two. */
+    /** Properties that are never passed on, by name: the driver has deprecated the first two. */
     private static final List<String> NEVER = List.of("loggerFile", "loggerLevel", "classLoaderStrategy");
 
     private DriverOptions() {}

@@ -90,7 +90,7 @@ public enum ServerFailure {
         return type::isInstance;
     }
 
-    /** The driver has no SQLSTATE of its own for some failures. */
+    /** Recognises a failure by its text, since the driver has no SQLSTATE of its own for some. */
     private static Predicate<Throwable> says(String part) {
         return cause -> cause instanceof SQLException
                 && String.valueOf(cause.getMessage()).contains(part);

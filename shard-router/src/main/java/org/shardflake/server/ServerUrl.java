@@ -42,7 +42,7 @@ public final class ServerUrl {
     /** The driver's logger. It only repeats exceptions, and its warnings about URLs contain parts of passwords. */
     private static final Logger DRIVER_LOG = Logger.getLogger("org.postgresql");
 
-    /** The environment variable that says from where changes come, for the history of the shard map. */
+    /** The environment variable that names the origin of changes in the history of the shard map. */
     public static final String ORIGIN = "SHARDFLAKE_ORIGIN";
 
     /** SQLSTATEs by which poolers refuse a login with settings: an unknown parameter, something they lack. */
@@ -55,9 +55,9 @@ public final class ServerUrl {
     private final PGSimpleDataSource source;
     /** Runs after connecting to a standby; null if only the primary will do. */
     private final @Nullable Runnable onStandby;
-    /** The search_path of sessions that data sources open with settings of our own; null to leave them as they are. */
+    /** The search_path of sessions that data sources open with our settings; null to leave them unchanged. */
     private final @Nullable String pinnedPath;
-    /** What operators call the server, such as its name in the shard map; null if unknown. */
+    /** The operators' name for the server, such as its name in the shard map; null if unknown. */
     private final @Nullable String name;
     /** Keeps sessions for later connections; null if each connection has a session of its own. */
     private final @Nullable KeptSessions kept;
@@ -104,7 +104,7 @@ public final class ServerUrl {
     }
 
     /**
-     * This URL for read-only use: {@link #connect} takes a standby if the primary cannot be reached.
+     * This URL for read-only use: {@link #connect} accepts a standby if the primary cannot be reached.
      *
      * @param told runs whenever it did, since the data read may be old
      */
@@ -113,7 +113,7 @@ public final class ServerUrl {
     }
 
     /**
-     * This URL with the name that messages about its sessions have: a {@link SessionFailedException} says where they led.
+     * This URL with a name for messages about its sessions: a {@link SessionFailedException} names the server.
      *
      * @param name what operators call the server, such as its name in the shard map
      */
@@ -281,7 +281,7 @@ public final class ServerUrl {
         }
     }
 
-    /** By a statement: poolers refuse settings that come with the connection. */
+    /** Reports the origin by a statement, since poolers refuse settings that come with the connection. */
     private void tellOrigin(Connection connection) throws SQLException {
         String origin = environment.getOrDefault(ORIGIN, "");
         if (!origin.isEmpty()) {
@@ -524,7 +524,7 @@ public final class ServerUrl {
         return Objects.equals(value, property.getDefaultValue()) ? null : value;
     }
 
-    /** Why a connection failed: the driver says only that it did. */
+    /** The reason why a connection failed; the driver says only that it did. */
     public static String whyUnreachable(SQLException e) {
         Throwable cause = e;
         while (cause.getCause() != null) {
@@ -554,7 +554,7 @@ public final class ServerUrl {
         return parameters.isEmpty() ? location : location + "?" + parameters;
     }
 
-    /** What is not written plainly may be the name of a password in other characters. */
+    /** Whether a parameter may be a password; escaped characters might hide its name. */
     private static boolean isSecret(String parameter) {
         return !parameter.matches("[A-Za-z_]+")
                 || parameter.toLowerCase(Locale.ROOT).endsWith("password");

@@ -52,7 +52,7 @@ final class ServerWatch {
         this.limit = limit;
     }
 
-    /** Watches the connections of a source, unless it has a socket factory of its own. */
+    /** Watches the connections of a source, unless it has its own socket factory. */
     static void over(PGSimpleDataSource source) {
         if (source.getSocketFactory() == null) {
             source.setSocketFactory(Sockets.class.getName());

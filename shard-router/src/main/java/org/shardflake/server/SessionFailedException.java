@@ -74,7 +74,7 @@ public final class SessionFailedException extends SQLException {
         }
     }
 
-    /** Remembers where a session leads as long as it is used. */
+    /** Remembers which server a session leads to, for as long as it is used. */
     static void opened(Connection connection, String server) {
         SESSIONS.put(connection, new Session(server));
     }
@@ -92,7 +92,7 @@ public final class SessionFailedException extends SQLException {
         return found.isPresent() ? found.get() : e;
     }
 
-    /** A failure to open a session; others are returned as they are. */
+    /** Names the server in a failure to open a session; other failures are returned unchanged. */
     static SQLException connecting(String server, SQLException e) {
         return e instanceof SessionFailedException || e instanceof StandbyException || e instanceof PoolerException
                 ? e

@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings that a session of ours has, whatever the server, the database and the role say.
+ * The settings that our sessions get, whatever the server, the database and the role have.
  *
  * <p>They come with the login, so that they hold from the first statement on and {@code RESET} leads back to them. The
  * statement sets them once more, for poolers that take no settings with a login, and sets those that not every version has
@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class SessionSettings {
 
-    /** Where names are looked up: in no schema in which others may create. */
+    /** The search path of our sessions: no schema in which others may create objects. */
     static final String PATH = "pg_catalog, pg_temp";
 
-    /** For every role. Before PostgreSQL 14, which an old database may be, the login is refused because of one of them. */
+    /** Settings that every role may set. Before PostgreSQL 14, which an old database may be, the login is refused because of one of them. */
     private static final List<Setting> SETTINGS = List.of(
             // An error in place of rows that are left out.
             new Setting("row_security", "off"),
@@ -66,7 +66,7 @@ final class SessionSettings {
 
     private static final Setting NO_TRANSACTION_TIMEOUT = new Setting("transaction_timeout", "0");
 
-    /** Of some versions, and for every role. */
+    /** Settings that only some versions have and every role may set. */
     private static final List<Setting> OF_SOME_VERSIONS = List.of(
             NO_TRANSACTION_TIMEOUT,
             new Setting("stats_fetch_consistency", "cache"),
@@ -76,7 +76,7 @@ final class SessionSettings {
             new Setting("debug_parallel_query", "off"),
             new Setting("force_parallel_mode", "off"));
 
-    /** Of some versions, and for superusers and roles that were given them. */
+    /** Settings that only some versions have, for superusers and roles that were granted them. */
     private static final List<Setting> OF_SUPERUSERS = List.of(
             new Setting("session_replication_role", "origin"),
             new Setting("event_triggers", "on"),
@@ -90,7 +90,7 @@ final class SessionSettings {
             new Setting("plpgsql.extra_warnings", "none"),
             new Setting("plpgsql.check_asserts", "on"));
 
-    /** In the first statement of a session each name has its schema, since others may have planted what it would find. */
+    /** The first statement of a session; each name has its schema, since others may have planted objects on the search path. */
     private static final String STATEMENT = """
             SELECT pg_catalog.pg_backend_pid(), pg_catalog.count(
                        CASE WHEN %s THEN

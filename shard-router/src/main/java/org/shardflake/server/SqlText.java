@@ -17,7 +17,7 @@ import org.shardflake.ShardKey;
  */
 public final class SqlText {
 
-    /** PostgreSQL cuts longer names, and says so only in a notice. */
+    /** The length to which PostgreSQL truncates names, with only a notice. */
     private static final int NAME_BYTES = 63;
 
     private SqlText() {}
@@ -52,7 +52,7 @@ public final class SqlText {
                 .replace("\t", "\\t");
     }
 
-    /** A comment, of one line whatever is in the text, without characters that control a terminal. */
+    /** A comment in a single line, whatever the text contains, without characters that control a terminal. */
     public static String comment(String text) {
         return "-- " + text.replaceAll("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]", "?") + "\n";
     }

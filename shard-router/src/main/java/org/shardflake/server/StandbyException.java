@@ -6,7 +6,7 @@ package org.shardflake.server;
 
 import java.sql.SQLException;
 
-/** Only a standby answered where a primary is needed: it takes no writes, and its data may be old. */
+/** Only a standby answered where a primary is needed: it refuses writes, and its data may be old. */
 public final class StandbyException extends SQLException {
 
     private static final long serialVersionUID = 1;

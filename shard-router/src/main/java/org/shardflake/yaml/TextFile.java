@@ -17,7 +17,7 @@ import java.util.function.Function;
 /** A text file that is read and written as a whole. */
 public final class TextFile {
 
-    /** As many symbolic links as Linux follows. */
+    /** The number of symbolic links that Linux follows. */
     private static final int MOST_LINKS = 40;
 
     private TextFile() {}

@@ -24,7 +24,7 @@ public record AdvisoryLock(String name, @Nullable Integer number) {
 
     private static final Duration INTERVAL = Duration.ofMillis(50);
 
-    /** After so long a wait has a voice. */
+    /** The time after which a wait is reported. */
     private static final Duration VOICE = Duration.ofSeconds(1);
 
     /** A lock with one key is listed as two halves, and one with two keys as unsigned numbers. */

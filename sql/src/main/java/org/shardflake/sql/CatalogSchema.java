@@ -13,8 +13,8 @@ import java.util.Map;
 import liquibase.resource.ClassLoaderResourceAccessor;
 
 /**
- * The schema {@code shardflake_catalog}: tables for the shard map of one installation, in a database of its own or of one
- * of its servers. Deploying it again brings changed functions up to date and does nothing otherwise.
+ * The schema {@code shardflake_catalog}: tables for the shard map of one installation, in a separate database or that of one of its servers.
+ * Deploying it again brings changed functions up to date and does nothing otherwise.
  *
  * <p>Its Liquibase history is in that schema too. All methods are static and safe to call from many threads; deployments to
  * one database wait for each other.
@@ -96,7 +96,7 @@ public final class CatalogSchema {
         return LiquibaseRun.missing(connection, RESOURCES, CHANGELOG, SCHEMA, Map.of());
     }
 
-    /** Asks the catalog, since Liquibase's success is no proof that the objects are there. */
+    /** Checks that the objects are there, since Liquibase's success does not prove it. */
     private static void verify(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet complete = statement.executeQuery(COMPLETE)) {

@@ -4,7 +4,7 @@
  */
 package org.shardflake.sql;
 
-/** Thrown when the SQL side of Shardflake could not be deployed; the message says why and what to do. */
+/** Thrown when the SQL side of Shardflake could not be deployed; the message says why. */
 public class DeploymentException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;

@@ -196,7 +196,7 @@ public final class FunctionLibrary {
         }
     }
 
-    /** Asks the catalog, since Liquibase's success is no proof that the objects are there. */
+    /** Checks that the objects are there, since Liquibase's success does not prove it. */
     private static void verify(Connection connection, long epoch) throws SQLException {
         String sql = "SELECT to_regprocedure(?) IS NOT NULL, epoch_ms, shardflake.epoch_ms() FROM shardflake.layout";
         try (PreparedStatement statement = connection.prepareStatement(sql)) {

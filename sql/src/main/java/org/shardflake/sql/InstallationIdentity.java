@@ -58,7 +58,7 @@ public record InstallationIdentity(UUID id, int shardCount) {
         }
     }
 
-    /** Gives a catalog the id of this identity in place of its own. */
+    /** Replaces a catalog's id by that of this identity. */
     public void recordInCatalog(Connection catalog) throws SQLException {
         boolean autoCommit = catalog.getAutoCommit();
         catalog.setAutoCommit(false);

@@ -161,7 +161,7 @@ public final class LiquibaseRun {
         }
     }
 
-    /** Does work with Liquibase other than an update, under the same conditions. */
+    /** Runs other work with Liquibase under the same conditions as an update. */
     public static <T> T quietly(ResourceAccessor resources, Callable<T> work) throws Exception {
         ONE_AT_A_TIME.lock();
         try {

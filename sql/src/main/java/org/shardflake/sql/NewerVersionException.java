@@ -7,7 +7,7 @@ package org.shardflake.sql;
 /** Thrown when a newer version of Shardflake has deployed its SQL already; nothing was changed. Use that version. */
 public final class NewerVersionException extends DeploymentException {
 
-    /** What to do about it. */
+    /** The advice for this failure. */
     public static final String REMEDY = "use the newer shardflake that deployed it";
 
     private static final long serialVersionUID = 1L;

@@ -42,7 +42,7 @@ public final class Advice implements CharSequence, Serializable {
         return new Advice(words.formatted(values), commands);
     }
 
-    /** Advice as it is, or a sentence that names no command. */
+    /** Plain text as advice without commands; {@link Advice} is returned unchanged. */
     public static Advice of(CharSequence text) {
         return text instanceof Advice advice ? advice : new Advice(text.toString(), List.of());
     }

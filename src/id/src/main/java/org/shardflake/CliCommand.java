@@ -139,7 +139,7 @@ public final class CliCommand implements Serializable {
         return PLACE.matcher(form).results().count() <= values.size();
     }
 
-    /** Its names, arguments and options, as the command line takes them. */
+    /** The command's names, arguments and options, as the command line takes them. */
     public List<String> words() {
         return words(false);
     }

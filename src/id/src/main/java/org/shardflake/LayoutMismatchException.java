@@ -14,7 +14,7 @@ public final class LayoutMismatchException extends ShardflakeException {
 
     /** The property that differs. */
     public enum Property {
-        /** The epoch this program was told to expect, against the one recorded in the database. */
+        /** The epoch expected by this program differs from the one recorded in the database. */
         EPOCH,
         /** The layout version this program knows, against the one recorded in the database. */
         VERSION,

@@ -59,7 +59,7 @@ public final class ShardKey implements ShardingKey {
         return id(id.value());
     }
 
-    /** This shard. */
+    /** The key of a shard itself. */
     public static ShardKey shard(int shard) {
         return new ShardKey(Kind.SHARD, IdLayout.checkRange("shard", shard, IdLayout.MAX_SHARD));
     }

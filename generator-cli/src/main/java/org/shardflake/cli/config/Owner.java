@@ -18,7 +18,7 @@ final class Owner {
 
     private Owner() {}
 
-    /** Why somebody else than the user or root decides what is in a file; empty if nobody does, or the system does not say. */
+    /** The reason to distrust a file: someone other than the user or root can write it. Empty if no one else can, or if the system cannot tell. */
     static Optional<String> stranger(Path path) {
         try {
             Object owner = Files.getAttribute(path, "unix:uid");

@@ -111,10 +111,7 @@ public final class Settings {
         };
     }
 
-    /**
-     * Refuses a file or directory that somebody else owns, or anyone may write to: with it they would choose the servers that this user's
-     * password goes to.
-     */
+    /** Refuses a file or directory that someone else owns or anyone may write to, since it decides which servers get this user's password. */
     public static void requireOwn(Path path, String hint) {
         Optional<String> stranger = Owner.stranger(path);
         if (stranger.isPresent()) {

@@ -12,7 +12,7 @@ import java.util.Map;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.yaml.YamlNode;
 
-/** Reads settings from YAML, in a class of its own so that the library is loaded only if there is a file. */
+/** Reads settings from YAML; a separate class, so that the library is loaded only if there is a file. */
 final class SettingsFile {
 
     private SettingsFile() {}

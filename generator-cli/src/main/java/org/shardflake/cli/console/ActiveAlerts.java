@@ -36,7 +36,7 @@ final class ActiveAlerts {
 
     private static final Duration PASSING = Duration.ofSeconds(10);
 
-    /** Nobody looked for a time, if one look comes so long after another. */
+    /** The longest time between snapshots for which an alert counts as uninterrupted. */
     private static final Duration PAUSE = Duration.ofSeconds(15);
 
     private static final String MOVES_SLOT = "shardflake_m[0-9]+_.*";

@@ -12,7 +12,7 @@ import java.util.function.Consumer;
 /** The last result of a slow check, with its time, and whether the check is running now. Not thread-safe. */
 final class CachedResult {
 
-    /** What is asked. */
+    /** The computation of a result. */
     interface Question {
         Map<String, Object> ask() throws InterruptedException;
     }

@@ -26,8 +26,8 @@ import org.shardflake.cli.output.JsonWriter;
 import org.shardflake.cli.watch.WebServer;
 
 /**
- * What the page sends to change something: the number of a command to try out, or of what was shown and the answer. To try a command
- * out may take longer than an answer in HTTP: the page is then given a ticket, and asks again with that.
+ * Handles the page's requests to change something: first a trial run of a command, then the user's answer to what it showed. To try a command out may
+ * take longer than an answer in HTTP: the page is then given a ticket, and asks again with that.
  */
 final class ChangeRequests implements AutoCloseable {
 
@@ -117,7 +117,7 @@ final class ChangeRequests implements AutoCloseable {
         }
     }
 
-    /** The oldest is forgotten, not ended: what it was about to begin is told to all pages. */
+    /** Keeps an answer until it is fetched; the oldest is dropped, but its command still runs and reports to all pages. */
     private synchronized String keep(Future<Answer> asked) {
         String ticket = RunnableCommands.random();
         waiting.put(ticket, asked);

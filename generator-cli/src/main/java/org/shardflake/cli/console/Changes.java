@@ -36,7 +36,7 @@ final class Changes implements AutoCloseable {
     private long count;
     private @Nullable Thread running;
 
-    /** What somebody was shown, of which offer. */
+    /** A trial run that was shown to a user. */
     private record Shown(String offer, ShownCommand command, Trial trial) {}
 
     /** The answer to a request, with its status in HTTP. */
@@ -87,7 +87,7 @@ final class Changes implements AutoCloseable {
         }
     }
 
-    /** What was shown under a number, which is used up unless the answer is no. */
+    /** The trial run with this number; it can be taken once, unless the answer is no. */
     private synchronized @Nullable Shown take(String number, String answer) {
         Shown found = shown.get(number);
         if (found != null && (found.trial().question().isEmpty() || operator.agrees(answer))) {
@@ -196,7 +196,7 @@ final class Changes implements AutoCloseable {
         }
     }
 
-    /** The last part of what a command writes, told as it comes. */
+    /** The last part of a command's output, passed on as it arrives. */
     private static final class Tail extends OutputStream {
 
         private final Consumer<String> told;

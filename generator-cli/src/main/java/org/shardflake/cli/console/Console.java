@@ -33,7 +33,7 @@ import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.Watch;
 
 /**
- * A page that shows what servers, shards and moves are doing, as long as somebody looks. Changes nothing, unless it has an {@link
+ * A web page that shows what servers, shards and moves are doing, and works only while it is viewed. Changes nothing, unless it has an {@link
  * Operator}. Serves {@code /metrics} as well.
  *
  * <p>The page is the same for everybody; what it shows comes as JSON over one stream of events, and is put into the page as text.
@@ -43,7 +43,7 @@ public final class Console implements AutoCloseable {
     /** Pages that are open at a time. */
     private static final int STREAMS = 16;
 
-    /** More requests at a time than there are streams. */
+    /** The number of requests allowed in addition to the event streams. */
     private static final int OTHERS = 4;
 
     /** Shorter than an answer may take; the page then asks again. */
@@ -51,7 +51,7 @@ public final class Console implements AutoCloseable {
 
     private static final Duration HEARTBEAT = Duration.ofSeconds(5);
 
-    /** How often doctor examines at most when what is unsafe changes. */
+    /** The minimum time between two runs of doctor when alerts change. */
     private static final Duration SETTLED = Duration.ofSeconds(10);
 
     private static final String JSON = "application/json";
@@ -157,7 +157,7 @@ public final class Console implements AutoCloseable {
         }
     }
 
-    /** Where it listens. */
+    /** The address that the console listens on. */
     public InetSocketAddress address() {
         return server.address();
     }
@@ -251,7 +251,7 @@ public final class Console implements AutoCloseable {
         }
     }
 
-    /** What has changed, until the page has to ask again. */
+    /** Streams changes to the page until it has to reconnect. */
     private void events(HttpExchange exchange) throws IOException {
         if (!streams.tryAcquire()) {
             room(exchange);
@@ -270,7 +270,7 @@ public final class Console implements AutoCloseable {
         }
     }
 
-    /** Whether another page may be opened, for one that hears nothing. */
+    /** Tells a page that receives no events whether another one may be opened. */
     private void room(HttpExchange exchange) throws IOException {
         boolean isFull = streams.availablePermits() == 0;
         WebServer.say(
@@ -344,7 +344,7 @@ public final class Console implements AutoCloseable {
         board.put(part, JsonWriter.write(facts));
     }
 
-    /** Answers no more requests, and asks nobody any more. */
+    /** Stops the server and all background queries. */
     @Override
     public void close() {
         board.close();

@@ -11,7 +11,7 @@ import org.shardflake.ShardflakeException;
 /** Runs commands for the console: those that it shows, as a terminal would. Thread-safe. */
 public interface Operator {
 
-    /** Whether a command changes something, and can be run as it is shown. */
+    /** Whether a command changes something and can be run as shown. */
     boolean canRun(CliCommand command);
 
     /** Finds out what a command would do. Changes nothing. */
@@ -36,7 +36,7 @@ public interface Operator {
     Outcome run(CliCommand command, String question, OutputStream output);
 
     /**
-     * What a command would do.
+     * The result of a trial run of a command.
      *
      * @param command what was run to find out, such as the command with {@code --dry-run}; empty if there is no such way
      * @param output what that said
@@ -45,7 +45,7 @@ public interface Operator {
     record Trial(String command, String output, String question, Outcome outcome) {}
 
     /**
-     * How a command ended.
+     * The end of a command: exit code, meaning, and whether it was refused.
      *
      * @param meaning what its help says of the exit code
      * @param isRefusal whether a command that ends so when tried out would be refused

@@ -14,7 +14,7 @@ import java.util.function.LongSupplier;
 /** The current content of the page, as one JSON text for each part, and the number of open pages. Thread-safe. */
 final class PageState {
 
-    /** Longer than a page takes to ask again. */
+    /** A time without requests after which a page counts as closed; longer than a page takes to reconnect. */
     private static final long PAUSE = Duration.ofSeconds(10).toNanos();
 
     private final Set<String> passing;
@@ -49,12 +49,12 @@ final class PageState {
         left = System.nanoTime();
     }
 
-    /** The time that somebody waits for may have changed. */
+    /** Wakes the waiting thread to check its time again. */
     synchronized void wake() {
         notifyAll();
     }
 
-    /** Whoever waits is woken, and nobody waits any more. */
+    /** Wakes all waiting threads and ends their waiting. */
     synchronized void close() {
         closed = true;
         notifyAll();
@@ -64,7 +64,7 @@ final class PageState {
         return closed;
     }
 
-    /** Waits until somebody looks, and this time has come; or the end. */
+    /** Waits until a page is open and the given time has come, or until the end. */
     synchronized void awaitViewers(LongSupplier nanoTime) throws InterruptedException {
         while (!closed) {
             long left = nanoTime.getAsLong() - System.nanoTime();

@@ -12,18 +12,18 @@ import org.shardflake.PublicIds;
 import org.shardflake.ShardflakeException;
 import org.shardflake.move.MoveStatus;
 
-/** What the console asks commands, so that it says what they do. */
+/** The queries that the console runs through commands, so that both give the same answers. */
 public interface Questions {
 
     /**
-     * What doctor finds; takes seconds.
+     * The findings of doctor; takes seconds.
      *
      * @throws ShardflakeException if it cannot be found out
      */
     List<Map<String, Object>> findings() throws InterruptedException;
 
     /**
-     * Which shards have another schema than most, and which changesets they have had; takes seconds.
+     * The shards whose schema differs from the majority, with their changesets; takes seconds.
      *
      * @throws ShardflakeException if it cannot be found out
      */
@@ -39,7 +39,7 @@ public interface Questions {
     /** The facts of a move. */
     Map<String, Object> move(MoveStatus status);
 
-    /** What reads public ids, if there is a key. */
+    /** The reader of public ids, if there is a key. */
     Optional<PublicIds> publicIds();
 
     /** A whole command to copy. */

@@ -62,12 +62,12 @@ final class Rates {
                 && sight.map().server(shard).name().equals(server);
     }
 
-    /** Of each shard, without those whose rate cannot be known. */
+    /** The rates of shards, except for those whose rate is unknown. */
     Map<Integer, ShardRate> shards() {
         return shards;
     }
 
-    /** Of each server, as the sum of its shards. */
+    /** The rates of servers, as sums over their shards. */
     Map<String, ShardRate> servers() {
         return servers;
     }

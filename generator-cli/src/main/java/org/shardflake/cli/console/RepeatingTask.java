@@ -11,12 +11,12 @@ import org.jspecify.annotations.Nullable;
 /** A task that runs once at the start, and then repeatedly as long as a page is open, in its own thread. */
 final class RepeatingTask {
 
-    /** So that who is asked has something else to do; but no long wait, since then it is looked at most. */
+    /** The factor by which the task pauses longer than it ran, so that it does not keep its servers busy. */
     private static final int REST = 5;
 
     private static final Duration MOST_REST = Duration.ofSeconds(3);
 
-    /** What is done. */
+    /** The repeated work. */
     interface Task {
         void run() throws InterruptedException;
     }

@@ -43,7 +43,7 @@ final class RequestGuard {
     private final String token = random(BYTES);
     private final String session = random(BYTES);
 
-    /** So many random bytes, in hexadecimal digits. */
+    /** Random bytes as hexadecimal digits. */
     static String random(int bytes) {
         byte[] random = new byte[bytes];
         new SecureRandom().nextBytes(random);
@@ -68,7 +68,7 @@ final class RequestGuard {
         return "shardflake_console_" + place;
     }
 
-    /** Why a request is refused wherever it leads. */
+    /** The reason to refuse a request for any path, if there is one. */
     Optional<String> refuse(HttpExchange exchange) {
         Headers headers = exchange.getRequestHeaders();
         List<String> hosts = headers.getOrDefault("Host", List.of());

@@ -26,7 +26,7 @@ import org.shardflake.move.Move;
 /** Finds what a text may mean: a shard, a uid, an id in one of its forms, or a text key. A text key is the last reading, since any text may be one. */
 final class Search {
 
-    /** Longer texts are no keys that anybody types. */
+    /** The maximum length of a search; longer texts are not keys that anyone types. */
     static final int MOST_CHARACTERS = 200;
 
     private static final Pattern SHARD = Pattern.compile("(?:shard[_ ]?)?0*([0-9]{1,4})");

@@ -79,7 +79,7 @@ final class SnapshotJson {
         return facts;
     }
 
-    /** Of all shards; null until the last of their sizes is read. */
+    /** The total size of all shards, or null until the last of their sizes is read. */
     private static @Nullable Long bytes(ServerSnapshot seen) {
         List<ServerSnapshot.Load> loads =
                 seen.shards().values().stream().map(ServerSnapshot.Shard::load).toList();
@@ -164,7 +164,7 @@ final class SnapshotJson {
         return facts;
     }
 
-    /** What can be done with a move in its phase, as its commands take it. */
+    /** The commands that apply to a move in its phase. */
     private List<Map<String, Object>> commands(Move move) {
         List<Map<String, Object>> commands = new ArrayList<>();
         boolean allSwitched =

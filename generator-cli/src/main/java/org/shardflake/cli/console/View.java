@@ -12,7 +12,7 @@ import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.ServerSnapshot;
 
 /**
- * What was seen at one look, with rates up to it.
+ * One snapshot, with the rates up to it.
  *
  * @param shards without those whose rate cannot be known
  * @param servers likewise
@@ -29,7 +29,7 @@ record View(InstallationSnapshot sight, Map<Integer, ShardRate> shards, Map<Stri
                 .map(server -> server.shards().get(shard));
     }
 
-    /** Its tables with their indexes, if that was read. */
+    /** The size of a shard's tables with their indexes, if it was read. */
     OptionalLong bytes(int shard) {
         return shard(shard)
                 .map(ServerSnapshot.Shard::load)

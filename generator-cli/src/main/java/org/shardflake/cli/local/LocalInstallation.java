@@ -45,7 +45,7 @@ public final class LocalInstallation {
         return cluster.directory();
     }
 
-    /** Its servers, running or not. */
+    /** The servers of this cluster, running or not. */
     public List<LocalServer> servers() {
         return cluster.servers();
     }

@@ -26,10 +26,10 @@ public final class Progress implements AutoCloseable {
     private static final long KIB = 1 << 10;
     private static final long MIB = 1 << 20;
 
-    /** Of less, whole MiB would say nothing. */
+    /** The least amount, in bytes, that is shown in MiB. */
     private static final long MANY = 10 * MIB;
 
-    /** Less than this says nothing about the rest. */
+    /** The least part of the work from which the rest can be estimated. */
     private static final double LEAST_PART = 0.05;
 
     /** The same of bytes, of which the last of a part take longest. */
@@ -79,7 +79,7 @@ public final class Progress implements AutoCloseable {
         return new Progress(err, task, bytes, LEAST_PART_OF_BYTES, bar);
     }
 
-    /** From now on commands of this process are run for a page: nothing is drawn, and nobody is asked, on its terminal. */
+    /** Makes commands of this process leave the terminal alone, without progress bars or questions, since they run for a page. */
     public static void leaveTerminal() {
         isForPages = true;
     }
@@ -89,7 +89,7 @@ public final class Progress implements AutoCloseable {
         return !isForPages && !"dumb".equals(System.getenv("TERM")) && hasTerminal();
     }
 
-    /** Before JDK 22 a console exists only on a terminal; since then it always exists and can be asked. */
+    /** Whether there is a terminal; before JDK 22 a console exists only on a terminal, later it always exists and can be asked. */
     @SuppressWarnings("SystemConsoleNull")
     private static boolean hasTerminal() {
         Console console = System.console();
@@ -113,7 +113,7 @@ public final class Progress implements AutoCloseable {
                 .setConsumer(new ConsoleProgressBarConsumer(System.err, BAR_WIDTH));
     }
 
-    /** From now on what is done, if it is not next to nothing, is like what is left. */
+    /** Marks the pace so far as typical of the rest, unless hardly anything is done. */
     public void known() {
         leastPart = LEAST_PART;
     }

@@ -40,7 +40,7 @@ public final class RowsWriter {
         this.format = format;
     }
 
-    /** How many rows have been added. */
+    /** The number of rows added so far. */
     public long written() {
         return written;
     }
@@ -50,7 +50,7 @@ public final class RowsWriter {
         return format == Format.CSV && written == 0;
     }
 
-    /** Writes the names of the columns, if there are no rows. */
+    /** Writes the column names if there are no rows. */
     public void header(List<String> names) {
         csv(names);
     }
@@ -101,7 +101,7 @@ public final class RowsWriter {
         out.append('\n');
     }
 
-    /** As PostgreSQL's COPY writes it: a null is nothing, and an empty text is in quotes. */
+    /** A value as PostgreSQL's COPY writes it: a null is empty, and an empty text is in quotes. */
     private static String csv(@Nullable Object value) {
         if (value == null) {
             return "";

@@ -25,7 +25,7 @@ public record TerminalSize(int width, int height) {
         isIgnored = true;
     }
 
-    /** Whether it may be worth asking for the size. */
+    /** Whether the terminal may be narrower than this, so that its size has to be asked for. */
     static boolean mayBeNarrowerThan(int width) {
         return width > USUAL_WIDTH && !isIgnored && Progress.isTerminal();
     }

@@ -68,7 +68,7 @@ public final class Exporter implements AutoCloseable {
         }
     }
 
-    /** Where it listens. */
+    /** The address that the exporter listens on. */
     public InetSocketAddress address() {
         return server.address();
     }

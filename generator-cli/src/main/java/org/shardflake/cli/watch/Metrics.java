@@ -29,7 +29,7 @@ import org.shardflake.sql.FunctionLibrary;
 import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.ServerSnapshot;
 
-/** What was seen at one look, as Prometheus reads it. Names of servers are in it, but no URLs. */
+/** One snapshot of the installation, in Prometheus metrics. Names of servers are in it, but no URLs. */
 final class Metrics {
 
     private final InstallationSnapshot sight;
@@ -273,7 +273,7 @@ final class Metrics {
         return counter;
     }
 
-    /** All values of one name. */
+    /** All values of one metric. */
     private interface Family {
         MetricSnapshot build();
     }

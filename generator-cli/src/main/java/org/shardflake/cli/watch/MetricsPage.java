@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.Watch;
 
-/** What a {@link Watch} sees, in the formats of Prometheus. Each request is a look; one at a time. */
+/** Serves the snapshots of a {@link Watch} in the formats of Prometheus. Each request is a look; one at a time. */
 public final class MetricsPage implements HttpHandler {
 
-    /** Where it is served. */
+    /** The path of the metrics. */
     public static final String PATH = "/metrics";
 
     private final Watch watch;
@@ -61,7 +61,7 @@ public final class MetricsPage implements HttpHandler {
         WebServer.answer(exchange, 200, writer.getContentType(), text.toByteArray());
     }
 
-    /** What is asked for most, as far as it can be written: a Prometheus that takes native histograms asks for protobuf first. */
+    /** The writer for the format that the client prefers and we can write: a Prometheus that takes native histograms asks for protobuf first. */
     private ExpositionFormatWriter writer(@Nullable String accept) {
         ExpositionFormatWriter asked = formats.findWriter(accept);
         if (asked.isAvailable()) {

@@ -15,12 +15,12 @@ import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.ServerSnapshot;
 
 /**
- * What was read and written from look to look. Sums go up only: PostgreSQL's counters of a server would go down with each shard that
- * leaves it, and those of a shard with each table that is dropped. Not thread-safe.
+ * The amounts read and written between snapshots. Sums go up only: PostgreSQL's counters of a server would go down with each shard that leaves it,
+ * and those of a shard with each table that is dropped. Not thread-safe.
  */
 final class Usage {
 
-    /** What is left of earlier use at each look, so that a shard does not come and go with every pause. */
+    /** The share of earlier use that is kept at each snapshot, so that a shard does not come and go with every pause. */
     private static final double KEPT = 0.9;
 
     private final Map<String, Map<Integer, RowCounts>> last = new HashMap<>();

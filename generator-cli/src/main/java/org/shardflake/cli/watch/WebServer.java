@@ -18,7 +18,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** The JDK's web server with one handler, threads of its own, and a limit of time. */
+/** The JDK's web server with one handler, its own threads, and a time limit. */
 public final class WebServer implements AutoCloseable {
 
     /** Clients that send their request slowly: each has a thread in the meantime, which is not one of those that answer. */
@@ -63,7 +63,7 @@ public final class WebServer implements AutoCloseable {
         return started;
     }
 
-    /** Of these none is kept that is not needed. */
+    /** A pool whose idle threads end. */
     private static ExecutorService threads(int most) {
         ThreadPoolExecutor threads =
                 new ThreadPoolExecutor(most, most, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>());
@@ -71,7 +71,7 @@ public final class WebServer implements AutoCloseable {
         return threads;
     }
 
-    /** Where it listens. */
+    /** The address that the server listens on. */
     public InetSocketAddress address() {
         return server.getAddress();
     }

@@ -8,7 +8,7 @@ import java.io.Serial;
 import java.time.Duration;
 import org.shardflake.ShardflakeException;
 
-/** All of a server's pooled connections were in use for too long, so nothing was done there. */
+/** All of a server's pooled connections stayed in use for too long, so nothing was done there. */
 public final class PoolExhaustedException extends ShardflakeException {
 
     @Serial

@@ -43,7 +43,7 @@ public final class DriverSession {
         return new DriverSession(connection.unwrap(BaseConnection.class));
     }
 
-    /** Whether no statement has begun a transaction. */
+    /** Whether the session is outside a transaction. */
     public boolean isIdle() {
         return driver.getTransactionState() == TransactionState.IDLE;
     }
@@ -71,7 +71,7 @@ public final class DriverSession {
         return driver.createStatement();
     }
 
-    /** Sets what the driver itself keeps for a session as it was when a data source made the session. */
+    /** Resets the driver's own settings of a session to those of a data source. */
     public void resetSettings(PGSimpleDataSource source) throws SQLException {
         driver.setTypeMap(Map.of());
         driver.setHoldability(ResultSet.CLOSE_CURSORS_AT_COMMIT);

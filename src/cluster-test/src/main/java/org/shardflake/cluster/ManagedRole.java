@@ -24,7 +24,7 @@ public enum ManagedRole {
     /** Google Cloud SQL: {@code cloudsqlsuperuser} may not. */
     CLOUDSQL(false);
 
-    /** Whose members have to give their password, by the servers' {@code pg_hba.conf}. */
+    /** A group role whose members have to give their password, by the servers' {@code pg_hba.conf}. */
     public static final String BY_PASSWORD = EmbeddedServer.BY_PASSWORD;
 
     private static final String PASSWORD = "a secret, that nobody may see";
@@ -40,7 +40,7 @@ public enum ManagedRole {
         return name().toLowerCase(Locale.ROOT) + "_model";
     }
 
-    /** Its password, the same on all servers. */
+    /** The role's password, the same on all servers. */
     public String password() {
         return PASSWORD;
     }
@@ -55,7 +55,7 @@ public enum ManagedRole {
                                 .collect(Collectors.joining(", "))));
     }
 
-    /** Makes it the owner of a database, and creates it on the server unless it is there. */
+    /** Makes the role the owner of a database, and creates the role on the server if needed. */
     public void own(PostgresServer server, String database) throws SQLException {
         create(server);
         try (Connection connection = server.connect();
@@ -64,7 +64,7 @@ public enum ManagedRole {
         }
     }
 
-    /** Creates it on a server unless it is there. */
+    /** Creates the role on a server if needed. */
     public void create(PostgresServer server) throws SQLException {
         try (Connection connection = server.connect();
                 Statement statement = connection.createStatement()) {

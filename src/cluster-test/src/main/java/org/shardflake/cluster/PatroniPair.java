@@ -38,7 +38,7 @@ public final class PatroniPair implements AutoCloseable {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(90);
 
-    /** Where Debian has programs that are not on the path, newest first. */
+    /** Directories in which Debian installs programs outside the path, newest first. */
     private static final List<Path> DIRECTORIES = Stream.of("18", "17", "16", "15")
             .map(version -> Path.of("/usr/lib/postgresql", version, "bin"))
             .toList();
@@ -391,7 +391,7 @@ public final class PatroniPair implements AutoCloseable {
             }
         }
 
-        /** All its processes, since sessions live on for a moment after the first of them was killed. */
+        /** Kills all processes of the server, since sessions outlive the postmaster for a moment. */
         private void killPostgres() {
             EmbeddedServer.postmaster(directory.resolve("data")).ifPresent(postmaster -> {
                 List<ProcessHandle> all = Stream.concat(Stream.of(postmaster), postmaster.descendants())

@@ -38,17 +38,17 @@ public final class TestDatabase {
         return server;
     }
 
-    /** Its name, the same on all servers of a test class. */
+    /** The database's name, the same on all servers of a test class. */
     public String name() {
         return name;
     }
 
-    /** Its JDBC URL, without user and password. */
+    /** The database's JDBC URL, without user and password. */
     public String jdbcUrl() {
         return server.jdbcUrl(name);
     }
 
-    /** Who uses it: the superuser, or the {@link ManagedRole} of the system property {@code postgres.role}. */
+    /** The user of the database: the superuser, or the {@link ManagedRole} of the system property {@code postgres.role}. */
     public String user() {
         return role.map(ManagedRole::user).orElse(server.user());
     }
@@ -58,12 +58,12 @@ public final class TestDatabase {
         return role.map(ManagedRole::password).orElse(server.password());
     }
 
-    /** Its libpq URI with the user and, if there is one, the password. */
+    /** The database's libpq URI with the user and, if there is one, the password. */
     public String uri() {
         return uri(user(), password());
     }
 
-    /** Its libpq URI with another role. */
+    /** The database's libpq URI with another role. */
     public String uri(String user, String password) {
         return server.uri(name)
                 .replaceFirst(
@@ -87,7 +87,7 @@ public final class TestDatabase {
         return name + " on " + server;
     }
 
-    /** A database that is there already, such as that of a standby. */
+    /** An existing database, such as that of a standby. */
     public static TestDatabase existing(PostgresServer server, String name) {
         return new TestDatabase(server, name);
     }

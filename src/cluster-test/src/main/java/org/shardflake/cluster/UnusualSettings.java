@@ -103,7 +103,7 @@ public final class UnusualSettings {
         return values;
     }
 
-    /** From the least to the greatest. */
+    /** The values from the least to the greatest. */
     private static List<String> values(ResultSet row) throws SQLException {
         String name = row.getString("name");
         if (name.equals("transaction_timeout")) {
@@ -129,7 +129,7 @@ public final class UnusualSettings {
         return words;
     }
 
-    /** Numbers below 1 mostly say that there is no such limit. */
+    /** A bound as text; numbers below 1 mostly mean that there is no limit. */
     private static String number(String bound, String instead) {
         return Long.parseLong(bound) < 1 ? instead : bound;
     }

@@ -119,7 +119,7 @@ abstract class ClusterServer implements PostgresServer {
         return true;
     }
 
-    /** The end of the server's log, on lines of its own, for error messages; empty where there is none. */
+    /** The end of the server's log for error messages, starting on a new line; empty if there is no log. */
     String logTail() {
         return "";
     }

@@ -46,7 +46,7 @@ final class Command {
         }
     }
 
-    /** The last lines of a file, each on a line of its own; empty when there is no file. */
+    /** The last lines of a file, each on its own line; empty when there is no file. */
     static String tail(Path file) {
         try {
             // Not readAllLines: a server writes its log in the encoding of its messages.
@@ -56,7 +56,7 @@ final class Command {
         }
     }
 
-    /** The last lines of a text, each on a line of its own. */
+    /** The last lines of a text, each on its own line. */
     static String lastLines(String text) {
         List<String> lines = text.lines().toList();
         return "\n" + String.join("\n", lines.subList(Math.max(0, lines.size() - 15), lines.size()));

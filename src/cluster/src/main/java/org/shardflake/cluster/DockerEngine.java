@@ -50,7 +50,7 @@ final class DockerEngine {
         }
     }
 
-    /** The innermost message, in one line, since the outer ones only say that a container did not start. */
+    /** The innermost message in one line, since the outer ones only say that a container did not start. */
     static String reason(Throwable failure) {
         Throwable innermost = failure;
         while (innermost.getCause() != null) {

@@ -22,7 +22,7 @@ final class EmbeddedProvider implements ServerProvider {
     /** A directory in memory, as Linux has it. */
     static final Path MEMORY = Path.of("/dev/shm");
 
-    /** In bytes; the servers of all tests of two JVMs have been seen to take less. */
+    /** The disk space, in bytes, that tests of two JVMs fit into. */
     private static final long ROOM = 8L << 30;
 
     private final OptionalInt version;

@@ -153,7 +153,7 @@ class EmbeddedServer extends ClusterServer {
         }
     }
 
-    /** Stops in mode immediate, since nobody will read the data again and a fast shutdown waits for subscribers. */
+    /** Stops in immediate mode, since the data is no longer needed and a fast shutdown waits for subscribers. */
     @Override
     synchronized void close() {
         closed = true;

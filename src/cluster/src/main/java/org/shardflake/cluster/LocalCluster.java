@@ -54,7 +54,7 @@ public final class LocalCluster {
         return Files.isRegularFile(ports);
     }
 
-    /** Its servers by name, running or not. */
+    /** The servers of this cluster by name, running or not. */
     public List<LocalServer> servers() {
         List<LocalServer> servers = new ArrayList<>();
         readPorts()

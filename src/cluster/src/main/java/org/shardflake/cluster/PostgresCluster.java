@@ -135,7 +135,7 @@ public final class PostgresCluster implements AutoCloseable {
         servers = Stream.concat(before.stream(), added.stream()).toList();
     }
 
-    /** Stops the servers and removes their data; servers given by URL are left as they are. Idempotent. */
+    /** Stops the servers and removes their data; servers given by URL are left alone. Idempotent. */
     @Override
     public void close() {
         try {

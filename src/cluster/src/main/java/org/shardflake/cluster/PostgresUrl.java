@@ -23,7 +23,7 @@ record PostgresUrl(String host, int port, String user, String password, Map<Stri
             + "(?<host>\\[[^]]+]|[^:/?@,]*)(?::(?<port>\\d{1,5}))?(?:/[^?/]*)?(?:\\?(?<query>.*))?");
     private static final List<String> PARAMETERS = List.of("sslmode", "sslrootcert", "sslcert", "sslkey");
 
-    /** Port 5432 and user {@code postgres} unless the URL says otherwise. */
+    /** Parses a URL; port 5432 and user {@code postgres} are the defaults. */
     static PostgresUrl parse(String text) {
         Matcher url = URL.matcher(text);
         if (!url.matches()) {

@@ -35,7 +35,7 @@ final class Programs {
                 .findFirst();
     }
 
-    /** The version that a program says it has: the first number with dots in its answer. */
+    /** The version a program reports: the first number with dots in its answer. */
     static String version(Path program) {
         try {
             Path output = Files.createTempFile("version-", ".log");

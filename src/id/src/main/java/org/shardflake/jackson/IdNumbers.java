@@ -6,7 +6,7 @@ package org.shardflake.jackson;
 
 import java.math.BigInteger;
 
-/** Which JSON numbers are ids for sure, in the modules of both Jacksons. */
+/** Tells which JSON numbers are certainly ids, for the modules of both Jacksons. */
 final class IdNumbers {
 
     static final String ROUNDED = "beyond 2^53 a number may have been rounded: send the id as a string";

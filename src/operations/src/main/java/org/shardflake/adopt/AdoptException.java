@@ -8,7 +8,7 @@ import java.io.Serial;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 
-/** An adoption that cannot go on now. The old database records where it stands, and the same command continues from there. */
+/** An adoption that cannot continue now. The old database records where it stands, and the same command continues from there. */
 public class AdoptException extends ShardflakeException {
 
     @Serial

@@ -41,8 +41,8 @@ import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.AdvisoryLock;
 
 /**
- * Brings the rows of one table into the shards while it takes writes. {@link #finish} stops the writes, brings the last changes over
- * and compares everything. For one thread.
+ * Copies the rows of one table into the shards while the table is in use. {@link #finish} stops the writes, brings the last changes over and compares
+ * everything. For one thread.
  *
  * <p>Rows keep their ids. Nothing fires in the shards for them: no trigger, no check of foreign keys, so tables can be adopted in
  * any order.
@@ -295,9 +295,8 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Does what {@link #run} does, then stops writes to the table, brings the last changes over and compares all rows. If that fails,
-     * the table takes writes again; only a killed process leaves it closed, until the adoption is run again or
-     * {@link #reopen opened}.
+     * Runs like {@link #run}, then stops writes to the table, brings the last changes over and compares all rows. If that fails, the table takes
+     * writes again; only a killed process leaves it closed, until the adoption is run again or {@link #reopen opened}.
      *
      * @throws RowsDifferException if shards lack rows they should have, or have others
      */
@@ -663,7 +662,7 @@ public final class Adopter implements AutoCloseable {
         return differences(ShardServers.await(wanted), found);
     }
 
-    /** Those with tables that are still being adopted are left to the one that is finished last. */
+    /** Checks foreign keys; those that lead to tables still being adopted are left to the table that is finished last. */
     private void checkForeignKeys() throws SQLException {
         Set<String> unfinished = tablesBeingAdopted();
         List<ForeignKeys.Rows> broken = Collections.synchronizedList(new ArrayList<>());

@@ -19,7 +19,7 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The rows of the shards' tables that an adoption brought, told from those that somebody else wrote or changed. For one thread.
+ * Tells rows that an adoption brought into the shards from rows that others wrote or changed. For one thread.
  *
  * <p>A row is the adoption's if one of its transactions wrote it last. Where that cannot be known, after a kill or a move, it is the
  * adoption's if it is equal to the old table's row, and columns that only the shards have hold their defaults.
@@ -31,7 +31,7 @@ final class BroughtRows {
     /** Few enough for one statement that has all their keys. */
     private static final int ROWS_AT_A_TIME = 500;
 
-    /** Columns that only the shards have, and what they are without a value of somebody. A default that calls a function is not compared. */
+    /** Columns that only the shards have, with their values when no one sets them. A default that calls a function is not compared. */
     private static final String OWN_COLUMNS = """
             SELECT CASE WHEN e.text IS NULL THEN format('t.%I IS NULL', a.attname)
                         WHEN e.text ~ '[(]' OR a.attidentity <> '' THEN 'false'

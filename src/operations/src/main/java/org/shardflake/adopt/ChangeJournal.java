@@ -86,7 +86,7 @@ final class ChangeJournal {
              WHERE c.oid = ?::regclass AND m.rolname = current_user AND m.rolsuper AND NOT o.rolsuper
             """;
 
-    /** Who writes to the old table has the key's checks computed, which its owner may have written. */
+    /** Makes the table's owner run the trigger, since the key's checks may contain the owner's code. */
     private static final String AS_OWNER = """
             GRANT USAGE ON SCHEMA shardflake_adopt TO %2$s;
             GRANT INSERT ON shardflake_adopt.changes_%1$s TO %2$s;
@@ -278,7 +278,7 @@ final class ChangeJournal {
         return Sql.isTrue(connection, IS_CLOSED, table.name());
     }
 
-    /** Takes writes again, and makes a later run copy everything anew: the shards' rows are about to be removed. */
+    /** Lets the table take writes again, and makes a later run copy everything from the start: the shards' rows are about to be removed. */
     void beginAgain(Adoption adoption) throws SQLException {
         open(adoption);
         Sql.update(

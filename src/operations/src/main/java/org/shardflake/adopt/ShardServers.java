@@ -78,7 +78,7 @@ final class ShardServers implements AutoCloseable {
         return threads.submit(query::run);
     }
 
-    /** Returns when the work has ended everywhere, even if it failed somewhere: no connection is in use then. */
+    /** Runs work on all servers and returns when it has ended on each, even after a failure: no connection is in use then. */
     void onAll(Work work) throws SQLException {
         List<Future<?>> all = new ArrayList<>();
         for (ShardTables server : servers) {

@@ -48,7 +48,7 @@ final class ShardTables implements AutoCloseable {
 
     private static final String SILENCE = "SET LOCAL session_replication_role = replica";
 
-    /** Of each that is a table, what changes when its owner has it run other code. */
+    /** A text for each table that changes whenever its owner changes the code that it runs. */
     private static final String STATES = """
             SELECT given.shard, concat_ws(' ', c.oid, c.relowner,
                    (SELECT string_agg(concat(attnum, ':', atttypid, attgenerated), ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0),
@@ -59,7 +59,7 @@ final class ShardTables implements AutoCloseable {
               FROM unnest(?::integer[], ?::text[]) given (shard, name) JOIN pg_class c ON c.oid = to_regclass(given.name) AND c.relkind IN ('r', 'p')
             """;
 
-    /** What a table runs, in a state of it. */
+    /** The code that a table runs, in a given state of the table. */
     private record Known(String state, Optional<OwnersCode> code) {}
 
     private final String server;
@@ -133,7 +133,7 @@ final class ShardTables implements AutoCloseable {
         }
     }
 
-    /** What would fire for rows that are written, the fence aside. */
+    /** The triggers, other than the fence, that fire for written rows. */
     List<String> firing() throws SQLException {
         return Sql.list(connection, """
                 WITH own AS (SELECT c.oid FROM unnest(?::text[]) s JOIN pg_class c ON c.oid = to_regclass(s || '.' || ?))
@@ -173,7 +173,7 @@ final class ShardTables implements AutoCloseable {
      */
     record IdCheck(int shard, String column, boolean validated) {}
 
-    /** The checks of ids, as deployments make them; not those that are lifted, nor constraints of that name that somebody else made. */
+    /** The checks of ids as deployments create them; without lifted ones, and without constraints of that name that others made. */
     List<IdCheck> idChecks(Column id) throws SQLException {
         return Sql.list(
                 connection,
@@ -196,7 +196,7 @@ final class ShardTables implements AutoCloseable {
                 check);
     }
 
-    /** Puts a check back that was lifted, unless somebody else has changed or dropped it since. */
+    /** Restores a lifted check, unless someone else has changed or dropped it since. */
     void restore(IdCheck check) throws SQLException {
         change("""
                 SELECT format('ALTER TABLE %%s DROP CONSTRAINT %%I, ADD CONSTRAINT %%2$I CHECK ((%%I >> 10 & 8191) = %s)%s', k.conrelid::regclass, k.conname, c.name)
@@ -298,7 +298,7 @@ final class ShardTables implements AutoCloseable {
         staged.clear();
     }
 
-    /** Only the last commit waits for the disk, which makes the others durable too. */
+    /** Merges rows; only the last commit waits for the disk, which makes the others durable too. */
     private void merge(List<Integer> some, boolean isLast, List<Column> columns, List<Column> primaryKey)
             throws SQLException {
         // Without an id of its own, a transaction that changed nothing would not write to the log, and so would not
@@ -367,7 +367,7 @@ final class ShardTables implements AutoCloseable {
         return taken;
     }
 
-    /** What the numbers of its transactions are unique on. */
+    /** The scope in which transaction numbers are unique. */
     String transactionScope() throws SQLException {
         return server + Sql.systemIdentifier(connection).map(id -> " " + id).orElse("");
     }
@@ -416,7 +416,7 @@ final class ShardTables implements AutoCloseable {
         staged.clear();
     }
 
-    /** Does something with some shards at a time, until all had their turn. */
+    /** Processes all shards in parts. */
     void inParts(Part part) throws SQLException {
         for (List<Integer> some : inParts(shards.stream().boxed().toList())) {
             part.of(some);

@@ -176,7 +176,7 @@ final class TableChecks {
         }
     }
 
-    /** Where rows go by the key, those that the shards make themselves have to go, too. */
+    /** Checks that, if rows are placed by the key, so are the rows that the shards create themselves. */
     void checkKey() {
         String said = shard.shardKey();
         if (said != null && !said.equals(key.name())) {

@@ -27,7 +27,7 @@ import org.shardflake.compare.Rows.Digest;
  */
 public final class DifferenceSearch {
 
-    /** How many rows of the table the first pass reads; each later one reads more, since little was found. */
+    /** The number of rows that the first pass reads; each later one reads more, since little was found. */
     private static final long FIRST_PASS = 100_000;
 
     private static final int GROWTH = 8;
@@ -54,7 +54,7 @@ public final class DifferenceSearch {
     public record Difference(
             String key, @Nullable Long leader, @Nullable Long follower) {}
 
-    /** Receives the rows that differ, some at a time, and tells whether to go on. */
+    /** Receives differing rows in batches, and decides whether to continue. */
     @FunctionalInterface
     public interface Receiver {
         boolean receive(List<Difference> some) throws SQLException;
@@ -133,7 +133,7 @@ public final class DifferenceSearch {
         return Objects.equals(ours, theirs) ? null : new Difference(key, ours, theirs);
     }
 
-    /** The rows of some buckets of one copy, one after the other. */
+    /** The rows of some buckets of one copy, in order. */
     private final class Sorted implements AutoCloseable {
 
         private final PreparedStatement statement;

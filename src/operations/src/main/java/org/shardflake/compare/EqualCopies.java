@@ -29,11 +29,11 @@ import org.shardflake.jdbc.Sql;
  */
 public final class EqualCopies {
 
-    /** PostgreSQL resets its statistics when it recovers from a crash, also if the postmaster goes on. */
+    /** The start of the statistics, which PostgreSQL resets when it recovers from a crash, even if the postmaster survives. */
     private static final String STARTED =
             "SELECT concat_ws(' ', pg_postmaster_start_time(), stats_reset) FROM pg_stat_wal";
 
-    /** All transactions before the first number have ended, and are seen if they were committed; none from the second on is. */
+    /** A snapshot: all transactions before the first number have ended and are visible if committed; none from the second on is. */
     private static final String SEEN =
             "SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint, (%s) FROM pg_current_snapshot() s"
                     .formatted(STARTED);
@@ -43,10 +43,10 @@ public final class EqualCopies {
     private static final String OIDS =
             "SELECT name, to_regclass(name)::oid::bigint FROM unnest(?) name WHERE to_regclass(name) IS NOT NULL";
 
-    /** More transactions than this apart, numbers of 32 bits do not say which of two is later. */
+    /** The largest distance at which numbers of 32 bits still tell which of two transactions is later. */
     private static final long COMPARABLE = 1L << 31;
 
-    /** As many rows that may have changed are compared by their keys. */
+    /** The number of possibly changed rows up to which rows are compared by their keys. */
     private static final long FEW = 20_000;
 
     private static final int AT_ONCE = 1_000;
@@ -54,7 +54,7 @@ public final class EqualCopies {
     /** Whether a row, or a column, was written by a transaction that was not seen. */
     private static final String IS_LATER = "age(xmin) <= (SELECT age('%s'::xid8::xid))";
 
-    /** A column that was added or changed may have changed rows as they are read. */
+    /** Finds added or changed columns, which may change rows without writing them. */
     private static final String UNWRITTEN = """
             SELECT ?::regclass::oid::bigint = ? AND count(*) = ? AND NOT COALESCE(bool_or(%1$s), false)
                    AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = ? AND %1$s)
@@ -68,7 +68,7 @@ public final class EqualCopies {
     private final Map<Integer, Attempt> latest = new ConcurrentHashMap<>();
 
     /**
-     * What a session sees.
+     * The transactions that a session sees.
      *
      * @param firstUnseen all transactions before this one have ended, and are seen if they were committed
      * @param end no transaction from this one on is seen
@@ -81,7 +81,7 @@ public final class EqualCopies {
                     .get(0);
         }
 
-        /** Whether the numbers of transactions say which rows were written since another moment. */
+        /** Whether transaction numbers tell which rows were written since an earlier moment. */
         boolean isComparable(Point then) {
             return started.equals(then.started) && end >= then.firstUnseen && end - then.firstUnseen < COMPARABLE;
         }

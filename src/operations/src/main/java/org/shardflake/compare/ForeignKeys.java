@@ -25,7 +25,7 @@ public final class ForeignKeys {
     /** Few enough that their hash tables together stay small. */
     private static final int KEYS_AT_A_TIME = 10;
 
-    /** Without NOT ENFORCED ones and those with PERIOD, and those of partitions, which are a part of their table's. */
+    /** Lists foreign keys, except for NOT ENFORCED ones, those with PERIOD, and those of partitions, which belong to their table's. */
     private static final String KEYS = """
             WITH wanted (oid) AS (%s)
             SELECT n.nspname, k.conname, c.relname, p.relname, k.convalidated,
@@ -112,12 +112,12 @@ public final class ForeignKeys {
                 parameters);
     }
 
-    /** Those that are broken. Reads the tables. */
+    /** The foreign keys that are violated. Reads the tables. */
     public static List<Rows> broken(Connection connection, List<ForeignKey> keys) throws SQLException {
         return rows(connection, keys, true);
     }
 
-    /** Those by which rows refer to others. Reads the tables. */
+    /** The foreign keys that rows use. Reads the tables. */
     public static List<Rows> inUse(Connection connection, List<ForeignKey> keys) throws SQLException {
         return rows(connection, keys, false);
     }

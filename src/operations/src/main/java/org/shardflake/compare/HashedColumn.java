@@ -19,7 +19,7 @@ record HashedColumn(String name, String type, boolean notNull) {
 
     private static final String AS_TEXT = "hashtextextended(%s COLLATE \"C\", %s)";
 
-    /** For types whose hash function SQL cannot call on all versions. */
+    /** A hash for types whose hash function SQL cannot call on all versions. */
     private static final String AS_RECORD = "hash_record_extended(ROW(%s), %s)";
 
     /**
@@ -53,14 +53,14 @@ record HashedColumn(String name, String type, boolean notNull) {
             """;
 
     /**
-     * How a value is hashed.
+     * The way a value is hashed.
      *
      * @param function of the value and a seed
      * @param none what stands for null; the seed is another one then
      */
     private record Hash(String function, String none) {}
 
-    /** Its value, as an expression whose text is the same on all servers. */
+    /** The column's value, as an expression whose text is the same on all servers. */
     String value() {
         if (type.isEmpty()) {
             // Unlike a cast, which its owner may have made, this calls nothing but the type's output function.

@@ -16,7 +16,7 @@ final class KeyText {
 
     private KeyText() {}
 
-    /** In UTF-16, the code points above 65535 come before some others. */
+    /** Compares by code points; in UTF-16, those above 65535 come before some others. */
     private static int compare(String one, String other) {
         int end = Math.min(one.length(), other.length());
         for (int i = 0; i < end; i++) {

@@ -17,13 +17,13 @@ import org.shardflake.jdbc.Sql;
 /** The columns that refer to large objects, which belong to a database and do not go along with rows. */
 public final class LargeObjects {
 
-    /** How to be rid of them. */
+    /** The advice for large objects. */
     public static final String REMEDY =
             "keep the contents in the row: ALTER TABLE ... ALTER COLUMN ... TYPE bytea USING lo_get(...), or text with convert_from(lo_get(...::oid), 'UTF8'); in Hibernate without @Lob";
 
     private static final String TABLES = "WITH RECURSIVE wanted (oid) AS (%s)";
 
-    /** By their types, also in domains, arrays and composite types. */
+    /** Finds large objects by the types of columns, including domains, arrays and composite types. */
     private static final String BY_TYPE = TABLES + """
             , refers (oid) AS (
                 SELECT oid FROM pg_type WHERE oid = 'pg_catalog.oid'::regtype OR typname = 'lo'

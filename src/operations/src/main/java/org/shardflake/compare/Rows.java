@@ -36,7 +36,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
 
     private static final String MD5 = "('x' || left(md5((%s)::text), 16))::bit(64)::bigint";
 
-    /** For servers with different encodings. */
+    /** A hash for servers with different encodings. */
     private static final String MD5_OF_UTF8 = "('x' || left(md5(convert_to((%s)::text, 'UTF8')), 16))::bit(64)::bigint";
 
     /** The first version that has the quick hash. */
@@ -195,7 +195,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
     }
 
     /**
-     * What is to be compared of a table, most of whose rows are known to be equal.
+     * The rows of a table left to compare when most are known to be equal.
      *
      * @param keys the digest of all keys
      * @param suspects the digest of the rows that may not be equal

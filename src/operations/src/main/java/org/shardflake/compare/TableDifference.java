@@ -33,7 +33,7 @@ public record TableDifference(
 
     private static final int EXAMPLES = 3;
 
-    /** What is done before the rows that differ are looked for, when it is certain that some do. */
+    /** An action taken once it is certain that rows differ, before they are searched for. */
     @FunctionalInterface
     public interface First {
         void differs() throws SQLException;
@@ -43,10 +43,10 @@ public record TableDifference(
     @FunctionalInterface
     public interface Filter {
 
-        /** All of them. */
+        /** Accepts all rows. */
         Filter ALL = rows -> rows;
 
-        /** Those that the follower has. */
+        /** Accepts rows that the follower has. */
         Filter OF_FOLLOWER =
                 rows -> rows.stream().filter(row -> row.follower() != null).toList();
 
@@ -60,7 +60,7 @@ public record TableDifference(
     /** Rows of a comparison that may still be named. The first of a table is, whatever the number of tables. Thread-safe. */
     public static final class Names {
 
-        /** How many are named of one comparison of any number of shards. */
+        /** The number of differing rows that one comparison names, for any number of shards. */
         private static final int ALL = 1_000;
 
         private int left = ALL;

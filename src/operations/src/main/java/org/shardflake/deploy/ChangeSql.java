@@ -36,7 +36,7 @@ import liquibase.statement.core.RawParameterizedSqlStatement;
 import liquibase.statement.core.RuntimeStatement;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 
-/** What Liquibase would execute for the changes of a changeset, as SQL; or why that cannot be done to shards. */
+/** The SQL that Liquibase would execute for a changeset, or the reason why shards cannot have it. */
 final class ChangeSql {
 
     /** Liquibase puts this into the SQL in place of a date whose digits it cannot read back. */
@@ -51,7 +51,7 @@ final class ChangeSql {
                         && !DatabaseList.definitionMatches(targeted.getDbms(), database, true));
     }
 
-    /** Why a change cannot be done to shards, and what to write instead; none if it can. */
+    /** The reason why a change cannot be applied to shards, and what to write instead, if it can't. */
     static Optional<String> refusal(Change change, Database database) throws LiquibaseException {
         String name = change.getSerializedObjectName();
         if (change instanceof ExecuteShellCommandChange) {
@@ -84,12 +84,12 @@ final class ChangeSql {
         return Optional.empty();
     }
 
-    /** Whether the SQL of a change depends on the structure of a table, which is the same in every shard once it is there. */
+    /** Whether the SQL of a change depends on the structure of a table, which is the same in every shard once it exists. */
     private static boolean asksTheTable(Change change) {
         return change instanceof LoadDataChange || change instanceof DropAllForeignKeyConstraintsChange;
     }
 
-    /** Whether SQL can be made of a change only when the tables are there that the changesets before it make. */
+    /** Whether a change can be turned into SQL only after earlier changesets have created their tables. */
     static boolean needsTables(Change change, Database database) {
         if (asksTheTable(change)) {
             return true;

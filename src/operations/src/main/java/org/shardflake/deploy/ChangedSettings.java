@@ -12,7 +12,7 @@ import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
- * The settings that a changeset changes, told by its text, and SQL that gives them back the values from before.
+ * The settings that a changeset's text changes, and SQL that restores their values.
  *
  * <p>Liquibase ends a transaction after each changeset, and with it what {@code SET LOCAL} has set; a plain {@code SET} holds until the
  * end of the update. A shard that gets several changesets in one transaction has to see the same.
@@ -103,7 +103,7 @@ record ChangedSettings(Set<String> local, Set<String> session) {
         }
     }
 
-    /** A name, of one part or of two. */
+    /** A name of one or two parts. */
     private static String name(List<Token> tokens, int i) {
         return SqlTokens.is(tokens, i + 1, ".") && i + 2 < tokens.size()
                 ? tokens.get(i).text() + "." + tokens.get(i + 2).text()

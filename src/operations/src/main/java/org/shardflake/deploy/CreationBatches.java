@@ -16,7 +16,7 @@ import java.util.stream.Stream;
  */
 final class CreationBatches {
 
-    /** More is no faster, and all are undone together when one fails. */
+    /** The most shards created in one transaction: more are not faster, and all are undone together when one fails. */
     private static final int MOST_SHARDS = 10;
 
     /**
@@ -62,7 +62,7 @@ final class CreationBatches {
         return batches;
     }
 
-    /** The number of statements that may lock something, even where Liquibase was told not to split a text. */
+    /** The number of statements that may take locks, even in a text that Liquibase was told not to split. */
     private static int count(List<String> statements) {
         return (int) statements.stream()
                 .flatMap(statement -> Stream.of(statement.split(";")))

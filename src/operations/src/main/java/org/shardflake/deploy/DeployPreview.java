@@ -31,13 +31,13 @@ public record DeployPreview(Map<String, Integer> shards, List<Group> groups) {
      */
     public record Group(Map<String, ShardSet> shards, List<String> changeSets, int example, List<String> sql) {
 
-        /** How many shards these are. */
+        /** The number of these shards. */
         public int size() {
             return shards.values().stream().mapToInt(ShardSet::size).sum();
         }
     }
 
-    /** What would happen to one shard; equal for two shards if it would be the same but for the shard's name. */
+    /** The planned changes of one shard; equal for two shards if only the shard's name differs. */
     private record Fate(boolean create, List<String> changeSets, List<Boolean> flags) {
 
         boolean isNothing() {
@@ -77,7 +77,7 @@ public record DeployPreview(Map<String, Integer> shards, List<Group> groups) {
         return groups.preview();
     }
 
-    /** The groups as they come about, shard by shard. */
+    /** Collects the groups, shard by shard. */
     private static final class Groups<P> {
 
         private final BiFunction<String, P, List<String>> sql;

@@ -21,7 +21,7 @@ final class EnumValues {
         this.statements = new ArrayList<>(statements);
     }
 
-    /** The statements of one transaction. What cannot be told by its text stays as it is. */
+    /** The statements of one transaction, with values that are added to a new enum moved into its creation. What cannot be told by its text stays as it is. */
     static List<String> fromTheStart(List<String> statements) {
         EnumValues values = new EnumValues(statements);
         for (int i = 0; i < values.statements.size(); i++) {

@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.shardflake.jdbc.Sql;
 
-/** What a transaction has changed outside the schemas of shards, read from PostgreSQL's catalog: also by SQL that was put together as it ran. */
+/** Finds what a transaction has changed outside the schemas of shards, in PostgreSQL's catalog, so that SQL assembled at run time is seen, too. */
 final class OutsideShard {
 
     private static final String MADE = """
@@ -83,7 +83,7 @@ final class OutsideShard {
         return Optional.empty();
     }
 
-    /** What was made or written, if anything was. */
+    /** The first change outside the shard, if any. */
     static Optional<StrayUse> find(Connection connection, String schema, boolean allowPublic) throws SQLException {
         List<String> made = Sql.list(connection, MADE, row -> row.getString(1), allowPublic);
         if (!made.isEmpty()) {

@@ -8,7 +8,7 @@ package org.shardflake.deploy;
 public enum OwnTables {
     /** The values of lookups. */
     LOOKUPS("lookups"),
-    /** What {@code shardflake sql --write} has run. */
+    /** The statements that {@code shardflake sql --write} has run. */
     RUNS("runs");
 
     private final String name;
@@ -17,7 +17,7 @@ public enum OwnTables {
         this.name = name;
     }
 
-    /** What their changelog is called in the history of shards. */
+    /** The name of their changelog in the history of shards. */
     String history() {
         return "shardflake/%s.sql".formatted(name);
     }

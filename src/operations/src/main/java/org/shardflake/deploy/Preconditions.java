@@ -31,9 +31,9 @@ final class Preconditions {
     /** The outcome for a changeset on a shard. */
     enum Outcome {
         RUN,
-        /** Not run, and never checked again. */
+        /** Marked as run without running it. */
         MARK_RAN,
-        /** Not run this time. */
+        /** Skipped this time. */
         SKIP
     }
 

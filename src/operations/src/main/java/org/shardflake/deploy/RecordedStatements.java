@@ -37,7 +37,7 @@ final class RecordedStatements {
 
     private final List<String> sql = new ArrayList<>();
 
-    /** What was executed, in order. */
+    /** The executed statements, in order. */
     List<String> sql() {
         return List.copyOf(sql);
     }

@@ -110,7 +110,7 @@ public final class ReferenceChangelog implements AutoCloseable {
     }
 
     /**
-     * How many changesets a server lacks.
+     * The number of changesets that a server lacks.
      *
      * @throws DeployRefusedException if one was edited after the server had it
      */

@@ -60,7 +60,7 @@ final class RollBack {
         }
     }
 
-    /** What is undone on one shard, the latest first. */
+    /** The changesets to undo on one shard, the latest first. */
     record Plan(int shard, List<Undoing> steps) {}
 
     /**
@@ -108,7 +108,7 @@ final class RollBack {
     }
 
     /**
-     * What is undone on a shard.
+     * The plan for one shard.
      *
      * @throws DeployRefusedException if the shard has had a later changeset that the changelog does not have
      */

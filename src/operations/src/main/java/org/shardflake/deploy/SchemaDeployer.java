@@ -47,7 +47,7 @@ public final class SchemaDeployer implements AutoCloseable {
     private final ShardChangelog changelog;
     private final DeploySettings settings;
     private final List<ShardChangeSet> changeSets;
-    /** With those of {@link OwnTables}, which shards get after the application's. */
+    /** All changesets, including those of {@link OwnTables}, which shards get after the application's. */
     private final List<ShardChangeSet> allChangeSets;
 
     private final List<ServerDeployment> deployments = new ArrayList<>();
@@ -216,7 +216,7 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * What undoing the last changesets does to each shard, by server.
+     * The plan for undoing the last changesets of each shard, by server.
      *
      * @param everywhere all shards of the installation, by server: their histories tell which changesets are the last
      */
@@ -248,7 +248,7 @@ public final class SchemaDeployer implements AutoCloseable {
         return Optional.empty();
     }
 
-    /** What the changesets say that shards will get, as Liquibase's {@code output} does. */
+    /** The messages of pending changesets, as Liquibase's {@code output} prints them. */
     public List<String> messages() {
         return deployments.stream()
                 .flatMap(deployment -> deployment.pending().stream())

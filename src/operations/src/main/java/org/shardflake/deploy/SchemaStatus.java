@@ -41,7 +41,7 @@ public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
               LEFT JOIN @ AS h ON left(h.filename, 11) = n.schema || '/'
              GROUP BY n.shard, n.schema
             """;
-    /** Where nothing was ever deployed, there is no history to join. */
+    /** The query for servers where nothing was ever deployed, and there is no history to join. */
     private static final String NO_HISTORY =
             "(SELECT NULL::text AS id, NULL::text AS author, NULL::text AS filename, NULL::text AS exectype, 0 AS orderexecuted WHERE false)";
 

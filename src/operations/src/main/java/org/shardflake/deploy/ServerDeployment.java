@@ -53,7 +53,7 @@ final class ServerDeployment implements AutoCloseable {
             "if it is the same changeset, name the directory in which its file had that name with %s, or set logicalFilePath in the file",
             CliCommand.SCHEMA_DEPLOY_SEARCH);
 
-    /** Why a changeset cannot be deployed to a shard, and what to do. */
+    /** The reason why a changeset cannot be deployed to a shard, and what to do. */
     record Refusal(String why, Advice advice) {}
 
     private ServerDeployment(DeployTarget target, IdLayout layout, DeploySettings settings, Connection control) {
@@ -267,7 +267,7 @@ final class ServerDeployment implements AutoCloseable {
                 stop);
     }
 
-    /** What a rollback does to each shard, in order. */
+    /** The plans of a rollback for each shard, in order. */
     List<RollBack.Plan> plans(RollBack rollBack) {
         return target.shards().stream()
                 .mapToObj(shard -> rollBack.plan(target.server(), shard))

@@ -66,12 +66,12 @@ record ShardChangeSet(
         return later.isEmpty() || later.get().made().isPresent();
     }
 
-    /** Whether it has the same effect whether or not the tables before it are {@link #completion complete}. */
+    /** Whether the changeset has the same effect whether or not the tables before it are {@link #completion complete}. */
     boolean isPlain() {
         return isMade() && sql().stream().allMatch(SqlEffects::isPlain);
     }
 
-    /** Whether it makes no table that would have to be completed. */
+    /** Whether the changeset creates no table that would have to be completed. */
     boolean leavesTables() {
         return isMade() && sql().stream().allMatch(SqlEffects::leavesTables);
     }
@@ -92,7 +92,7 @@ record ShardChangeSet(
     }
 
     /**
-     * What {@link #completion(List, String)} says of its SQL, which writes rows if it has yet to be made.
+     * The {@link #completion(List, String) completion} that the changeset's SQL needs; a changeset whose SQL is not known yet counts as writing rows.
      *
      * @param what {@code all}, or {@code ids} alone
      */
@@ -100,7 +100,7 @@ record ShardChangeSet(
         return completion(isMade() ? sql() : List.of("INSERT"), what);
     }
 
-    /** Whether it adds a check of a name that complete tables have, so that they must not be complete before it. */
+    /** Whether the changeset adds a check under a name that completion uses, so that tables must not be complete before it. */
     boolean addsChecks() {
         return sql().stream().anyMatch(SqlEffects::addsChecks);
     }

@@ -37,8 +37,8 @@ final class ShardHistory {
     static final String TABLE = SCHEMA + ".databasechangelog";
 
     /**
-     * Before the file name of a line that stands for an earlier run of a changeset which has run again since: what was made between the two
-     * may depend on the first, so that a shard's next server has to run it, too.
+     * The prefix of a line's file name for an earlier run of a changeset that has run again since: later changesets may depend on the first run, so a
+     * shard's next server has to repeat it.
      */
     static final String EARLIER = "~";
 

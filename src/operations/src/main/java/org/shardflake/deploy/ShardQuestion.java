@@ -82,7 +82,7 @@ final class ShardQuestion {
     }
 
     /**
-     * Why preconditions do not hold; none if they do.
+     * The reason why preconditions do not hold, if they don't.
      *
      * @throws PreconditionErrorException if that cannot be found out
      */
@@ -115,7 +115,7 @@ final class ShardQuestion {
         return ofOne(precondition);
     }
 
-    /** That of an included changelog has its own ideas of what a failure means. */
+    /** The result for an included changelog, which has its own rules for a failure. */
     private Optional<String> contained(PreconditionContainer container)
             throws PreconditionErrorException, SQLException {
         try {

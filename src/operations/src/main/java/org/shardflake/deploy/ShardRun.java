@@ -36,15 +36,15 @@ import org.shardflake.jdbc.Sql;
  */
 final class ShardRun {
 
-    /** By this a changeset knows that the shard is new, also as the target of a move, where its rows come afterwards. */
+    /** The setting that tells changesets that the shard is new; a move's target is, too, and gets its rows afterwards. */
     static final String CREATING = "SET LOCAL shardflake.creating = on";
 
     /** Conflicts with other sessions: lock timeout, deadlock. */
     private static final Set<String> IN_THE_WAY = Set.of("55P03", "40P01");
 
     /**
-     * What works once the changesets before are committed, as they are by Liquibase: use of an enum's new value, a change of a table
-     * whose deferred checks have yet to come.
+     * SQLSTATEs of statements that work once the changesets before are committed, as they are by Liquibase: use of an enum's new value, a change of a
+     * table with pending deferred checks.
      */
     private static final Set<String> NEEDS_COMMIT = Set.of("55P04", "55006");
 
@@ -198,7 +198,7 @@ final class ShardRun {
         });
     }
 
-    /** Which of a shard's transactions one is: nearly always the only one. */
+    /** The position of a transaction among those of a shard, which nearly always has only one. */
     private enum Part {
         ALL,
         FIRST,

@@ -78,7 +78,7 @@ public final class ShardSchemaCopy {
              WHERE n.nspname = ?
             """;
 
-    /** Who else than a superuser could have written what is recorded, owners first. */
+    /** The roles other than superusers that could have written the recorded SQL, owners first. */
     private static final String WRITERS = """
             SELECT role, quote_ident(role) FROM (
                 SELECT r.rolname::text AS role, 1 AS turn FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid IN (c.relowner, n.nspowner)
@@ -97,7 +97,7 @@ public final class ShardSchemaCopy {
     private Optional<String> writer = Optional.empty();
     private boolean isWriterKnown;
 
-    /** Both connections are in auto-commit mode and remain the caller's. */
+    /** Copies between two connections in auto-commit mode, which the caller closes. */
     public ShardSchemaCopy(Connection source, Connection target) {
         this.source = source;
         this.target = target;
@@ -395,7 +395,7 @@ public final class ShardSchemaCopy {
         return statements;
     }
 
-    /** How complete_tables tells a uid from an id. */
+    /** The statements that copy the names by which complete_tables tells a uid from an id. */
     private List<String> uidColumn() throws SQLException {
         return exists(source, "shardflake.uid_column")
                 ? Sql.list(

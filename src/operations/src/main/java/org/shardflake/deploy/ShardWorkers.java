@@ -84,7 +84,7 @@ final class ShardWorkers {
         return created;
     }
 
-    /** Does something to each shard. */
+    /** Runs a task for each shard. */
     <S> Collection<ShardFailure> each(List<S> shards, ShardTask<S> task) throws InterruptedException {
         return inParallel(shards.stream().map(List::of).toList(), (run, batch) -> false, task);
     }

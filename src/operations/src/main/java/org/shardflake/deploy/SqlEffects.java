@@ -13,7 +13,7 @@ import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
-/** What SQL of a changelog depends on and what it leaves behind, told by its text. When in doubt, it depends. */
+/** The dependencies and effects of a changelog's SQL, as its text shows them. When in doubt, it depends. */
 final class SqlEffects {
 
     private static final Set<String> ALTERS =
@@ -76,7 +76,7 @@ final class SqlEffects {
                         && tokens.stream().anyMatch(token -> token.text().endsWith("_of_shard")));
     }
 
-    /** Whether SQL adds a check of a name that new tables are given one of, to a table that is there. */
+    /** Whether SQL adds a check, to an existing table, under a name that new tables use. */
     static boolean addsChecks(String sql) {
         return statements(sql).stream()
                 .anyMatch(tokens -> word(tokens, 0).equals("alter")

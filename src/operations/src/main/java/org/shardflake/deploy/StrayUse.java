@@ -22,7 +22,7 @@ record StrayUse(String what, @Nullable Advice advice) {
         return new StrayUse("changeset %s %s".formatted(changeSet, what), advice);
     }
 
-    /** What helps against all of several. */
+    /** The advice of several uses together. */
     static Optional<Advice> advice(List<StrayUse> uses) {
         return uses.stream()
                 .flatMap(use -> Optional.ofNullable(use.advice).stream())

@@ -91,7 +91,7 @@ public final class Doctor {
         this.access = new DoctorConnections(catalogUrl, kept);
     }
 
-    /** Everything that can be found. Takes seconds per server; servers are queried in parallel. */
+    /** Runs all examinations. Takes seconds per server; servers are queried in parallel. */
     public List<Finding> examine() throws InterruptedException {
         return inKeptSessions(() -> {
             List<Finding> findings = new ArrayList<>();
@@ -148,7 +148,9 @@ public final class Doctor {
         });
     }
 
-    /** Only what a failover, a restore or a killed command leaves behind: which server has and takes which shard, and moves. */
+    /**
+     * Examines only what a failover, a restore or a killed command can leave behind: which server has which shard and takes its writes, and moves.
+     */
     public List<Finding> examineOwnership() throws InterruptedException {
         return inKeptSessions(() -> {
             List<Finding> findings = new ArrayList<>();
@@ -307,7 +309,7 @@ public final class Doctor {
         }
     }
 
-    /** Not known to a role that may not see them. */
+    /** Whether the database lacks changesets; false for a role that may not see them. */
     private static boolean lacksChanges(Connection connection) throws SQLException {
         return Sql.isTrue(connection, "SELECT has_table_privilege('shardflake_catalog.databasechangelog', 'SELECT')")
                 && !CatalogSchema.missing(connection).isEmpty();
@@ -344,7 +346,7 @@ public final class Doctor {
         return ended;
     }
 
-    /** Without servers of other installations: whatever was concluded from these would lead to taking their shards. */
+    /** Asks the servers, and leaves out those of other installations, whose shards we would otherwise take. */
     private Map<String, ServerFacts> askServers(ShardMap map, List<Finding> findings)
             throws SQLException, InterruptedException {
         Map<String, ServerFacts> facts = ask(map, findings);

@@ -16,7 +16,7 @@ final class DoctorConnections {
 
     private static final String APPLICATION = "shardflake doctor";
 
-    /** How long a fix waits for the application, and the application behind it. */
+    /** The time that a fix waits for the application, which in turn waits behind the fix. */
     private static final String PATIENCE = "SET lock_timeout = '5s'";
 
     private final ServerUrl catalog;

@@ -7,7 +7,7 @@ package org.shardflake.doctor;
 import org.shardflake.Advice;
 import org.shardflake.ShardflakeException;
 
-/** Thrown when something could not be examined or is no longer as it was found. */
+/** Thrown when something could not be examined, or has changed since it was found. */
 public final class DoctorException extends ShardflakeException {
 
     private static final long serialVersionUID = 1L;

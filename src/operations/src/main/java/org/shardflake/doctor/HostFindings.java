@@ -16,7 +16,7 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** What the hosts of a server that fails over have left from when each was the primary. */
+/** Finds remains on hosts of a failover server from the time when each was the primary. */
 final class HostFindings {
 
     private static final int CONNECT_TIMEOUT_SECONDS = 3;

@@ -38,7 +38,7 @@ import org.shardflake.move.StreamStatus;
 import org.shardflake.move.exception.MoveException;
 import org.shardflake.replication.Replication;
 
-/** Finds moves that nobody works on, and remains of ended moves on servers. */
+/** Finds interrupted moves that no command is working on, and remains of ended moves on servers. */
 final class MoveFindings {
 
     private static final long LOOK_AGAIN_MILLIS = 2000;
@@ -79,10 +79,7 @@ final class MoveFindings {
         return moves.findings;
     }
 
-    /**
-     * Moves that wait for somebody to work on them, without anybody doing so. Looks twice, since a command releases its move between
-     * steps.
-     */
+    /** Moves that need a command to continue them and have none. Looks twice, since a command releases its move between steps. */
     private List<Move> idle(List<Move> moves) throws SQLException, InterruptedException {
         List<Move> idle = onlyIdle(moves);
         if (idle.isEmpty()) {
@@ -161,7 +158,7 @@ final class MoveFindings {
         }
     }
 
-    /** Somebody may be working on it just now, which takes seconds, except for its move. */
+    /** Reports interrupted splits; a split whose move isn't recorded yet may be in progress, which takes seconds. */
     private void splits() {
         for (Split split : knowledge.splits()) {
             if (knowledge.moves().stream().noneMatch(move -> move.id() == split.move())) {

@@ -66,8 +66,8 @@ record ObservedState(
     }
 
     /**
-     * Whether a shard's place is known and nobody is about to change it. Its epoch tells that it did not leave and come back while the
-     * servers were read.
+     * Whether a shard's place is known and no command is about to change it. Its epoch tells that it did not leave and come back while the servers
+     * were read.
      */
     boolean isSettled(int shard) {
         return shard < map.sharding().shardCount()
@@ -103,7 +103,7 @@ record ObservedState(
                 .orElse(0);
     }
 
-    /** Whether the catalog says that both servers have been claimed for a move. */
+    /** Whether both servers have been claimed for a move, according to the catalog. */
     boolean isPrepared(Move move) {
         Counted before = countedBefore.get(move.tag());
         return before != null && before.claim() > 0 && move.phase() != MovePhase.PREPARING;
@@ -148,7 +148,7 @@ record ObservedState(
                 && missingParts(move, move.target(), "reverse", "forward").isEmpty();
     }
 
-    /** What a server lacks of a move that follows. */
+    /** The objects that a server lacks for a move that follows. */
     List<Remnant> missingParts(Move move, String server, String out, String in) {
         String stream = "shardflake_" + move.tag() + "_";
         List<Remnant> missing = new ArrayList<>(List.of(
@@ -187,7 +187,7 @@ record ObservedState(
         return state != null && state.takesWrites();
     }
 
-    /** Also a move that a split is about to begin. */
+    /** Whether the move exists or a split is about to begin it. */
     boolean hasMove(String tag) {
         return moves.stream().anyMatch(move -> move.tag().equals(tag))
                 || splits.stream().anyMatch(split -> split.tag().equals(tag));

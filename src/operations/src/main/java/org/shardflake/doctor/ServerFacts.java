@@ -196,7 +196,7 @@ record ServerFacts(
                 + Sql.text(connection, "SELECT oid::text FROM pg_database WHERE datname = current_database()");
     }
 
-    /** As the number of microseconds since 1970, which is the same for roles of all time zones. */
+    /** The start time in microseconds since 1970, which does not depend on a role's time zone. */
     static String started(Connection connection) throws SQLException {
         return Sql.text(connection, "SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text");
     }

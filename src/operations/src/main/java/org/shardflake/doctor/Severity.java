@@ -10,7 +10,7 @@ import java.util.Locale;
 public enum Severity {
     /** Rows or ids are at stake, writes are refused, or a server is filling up. */
     PROBLEM,
-    /** No harm yet. */
+    /** A risk that has done no harm yet. */
     WARNING;
 
     @Override

@@ -166,7 +166,7 @@ final class ShardFindings {
                                 + "see which server has the newest rows, or restore one that has; the guide says how to place and open them by hand"));
     }
 
-    /** What each server has of a shard, for a person to decide. */
+    /** A description of each server's copy of a shard, for a person to decide. */
     private String copies(int shard) throws SQLException {
         StringJoiner copies = new StringJoiner("; ");
         for (Map.Entry<String, ServerFacts> server : knowledge.facts().entrySet()) {
@@ -275,7 +275,7 @@ final class ShardFindings {
                 remedy);
     }
 
-    /** A fence that was rolled back leaves the ids stopped until somebody resumes them. */
+    /** Reports shards whose ids stay stopped after a fence was rolled back, until they are resumed. */
     private void stopped(String server, ShardSet shards) {
         if (shards.isEmpty()) {
             return;

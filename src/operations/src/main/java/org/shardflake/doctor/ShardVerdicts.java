@@ -99,7 +99,7 @@ final class ShardVerdicts {
                         : map.placement(shard));
     }
 
-    /** Why the proposal differs from the map, by shard. */
+    /** The reasons why the proposal differs from the map, by shard. */
     Map<Integer, String> reasons() {
         Map<Integer, String> reasons = new TreeMap<>();
         all(Behind.class).forEach((shard, behind) -> reasons.put(shard, behind.server() + " " + behind.why()));
@@ -112,7 +112,7 @@ final class ShardVerdicts {
                 .anyMatch(missing -> !missing.wasDeployed().isEmpty());
     }
 
-    /** The servers that remember something of one shard or have a copy of it. */
+    /** The servers that remember one shard or have a copy of it. */
     private record Case(
             int shard,
             String owner,

@@ -89,7 +89,10 @@ final class StaleMoves {
                         .contains(new Remnant(kind, "shardflake_%s_%s".formatted(move.tag(), direction), move.tag()));
     }
 
-    /** None if nothing is left of it. What is left of a part of its objects is the middle of its end, or of its beginning. */
+    /**
+     * The phase that a move has reached; empty if nothing is left of it. What is left of a part of its objects is the middle of its end, or of its
+     * beginning.
+     */
     private static Optional<MovePhase> phase(ObservedState knowledge, ShardVerdicts verdicts, Move move) {
         if (knowledge.isIntact(move)) {
             return Optional.of(MovePhase.FOLLOWING);

@@ -103,7 +103,7 @@ final class TableFindings {
         return findings;
     }
 
-    /** What the doctor does not see it cannot find. */
+    /** Reports objects that the role cannot see, in which problems stay undetected. */
     private static void addHidden(Connection connection, String server, List<Finding> findings) throws SQLException {
         List<String> hidden = RowSecurity.hidden(connection);
         if (!hidden.isEmpty()) {

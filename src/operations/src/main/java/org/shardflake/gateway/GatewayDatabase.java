@@ -59,7 +59,7 @@ final class GatewayDatabase {
     private static final String WITHOUT_CONTEXT =
             "EXCEPTION WHEN OTHERS THEN RAISE EXCEPTION '%', SQLERRM USING ERRCODE = SQLSTATE;";
 
-    /** The mappings of a foreign server for another one, as they are: passwords come neither to us nor into the log of statements. */
+    /** Copies the user mappings of a foreign server on the server side, so that passwords reach neither us nor the statement log. */
     private static final String COPY_MAPPINGS = """
             DECLARE
                 v_mapping record;
@@ -140,11 +140,11 @@ final class GatewayDatabase {
                 gateway.partsSchema()));
     }
 
-    /** What a refresh has to do. */
+    /** The state that a refresh brings the gateway to. */
     record Wanted(ShardMap map, Map<String, ServerUrl> servers, List<ShardTable> tables, List<Part> parts) {}
 
     /**
-     * Who may use the gateway, and how it logs in.
+     * The roles that may use the gateway, and their password.
      *
      * @param roles of the gateway's database, or PUBLIC; none for the one that makes it
      * @param password the reader's, or null if the gateway's host knows it
@@ -199,7 +199,7 @@ final class GatewayDatabase {
         return changed;
     }
 
-    /** Functions that say which shard a uid or an id is in, so that a query can leave out the other parts. */
+    /** Creates functions that compute the shard of a uid or an id, so that a query can leave out the other parts. */
     private void createFunctions(ShardMap map) throws SQLException {
         String schema = SqlText.name(gateway.schema());
         int count = map.sharding().shardCount();
@@ -288,7 +288,7 @@ final class GatewayDatabase {
         return isEverybody ? "PUBLIC" : SqlText.name(role);
     }
 
-    /** The password is no part of a statement's text. */
+    /** Maps users to the servers; the password does not appear in the text of a statement. */
     private void mapUsers(Map<String, ServerUrl> servers, Access access) throws SQLException {
         requireRoles(access.roles());
         boolean isSuperuser = Sql.isTrue(connection, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user");
@@ -375,7 +375,7 @@ final class GatewayDatabase {
         return changed;
     }
 
-    /** The tables that are there, with the definitions that they were made with. */
+    /** The existing tables with the definitions that they were created from. */
     private Map<String, String> definitions() throws SQLException {
         Map<String, String> definitions = new TreeMap<>();
         Sql.list(
@@ -386,7 +386,7 @@ final class GatewayDatabase {
         return definitions;
     }
 
-    /** Not what others have made of it, such as views. */
+    /** Drops a table, unless others have built on it, for example views. */
     private void dropTable(String table) throws SQLException {
         try {
             execute("DROP TABLE %s.%s".formatted(SqlText.name(gateway.schema()), SqlText.name(table)));
@@ -417,7 +417,7 @@ final class GatewayDatabase {
         }
     }
 
-    /** Whoever may use the schema may read its tables, and nobody may write. */
+    /** Lets everyone who may use the schema read its tables, and no one write. */
     private void grant(List<ShardTable> tables) throws SQLException {
         List<String> users = Sql.list(
                 connection,

@@ -16,20 +16,20 @@ import org.shardflake.CliCommand;
 import org.shardflake.move.CutoverFollower;
 
 /**
- * Brings all gateways along while shards are cut over, on a thread of its own: one refresh for all shards that were cut over while the last one
- * ran. A gateway that cannot be brought along is told of, and holds up no move. Thread-safe.
+ * Keeps all gateways up to date during cutovers, on its own thread: one refresh covers all shards cut over while the previous one ran. A gateway that
+ * cannot be brought along is told of, and holds up no move. Thread-safe.
  */
 public final class GatewayFollower implements CutoverFollower {
 
     private static final Duration PATIENCE = Duration.ofSeconds(10);
-    /** How long the end of a move may wait for gateways. */
+    /** The longest time that the end of a move waits for gateways. */
     private static final Duration SETTLE = Duration.ofSeconds(5);
 
     private final Gateways gateways;
     private final Consumer<Advice> problems;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
-    /** How often it was told of a cutover: at all, when the last refresh began, and when the last one that ended well had begun. */
+    /** Counts of cutovers: in total, when the last refresh began, and when the last successful refresh had begun. */
     private long told;
 
     private long begun;
@@ -61,7 +61,7 @@ public final class GatewayFollower implements CutoverFollower {
         }
     }
 
-    /** Waits for the gateways to follow what was told of before, unless one of them has failed. */
+    /** Waits until the gateways have followed all cutovers so far, unless one of them has failed. */
     @Override
     public void settled() {
         lock.lock();

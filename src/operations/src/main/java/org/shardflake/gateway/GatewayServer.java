@@ -17,7 +17,7 @@ import org.shardflake.grants.RowSecurity;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.SqlText;
 
-/** What a gateway has on one server of the shards. For one thread. */
+/** The objects of a gateway on one server of the shards. For one thread. */
 final class GatewayServer {
 
     /**
@@ -116,7 +116,7 @@ final class GatewayServer {
                 gateway.remoteSchema());
     }
 
-    /** Drops views that nobody reads any more; those that queries still lock stay until the next time. */
+    /** Drops views that are no longer used; those that queries still lock stay until the next time. */
     void dropOthers(Set<String> used) throws SQLException {
         List<String> others = new ArrayList<>(views());
         others.removeAll(used);

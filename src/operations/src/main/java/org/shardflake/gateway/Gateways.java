@@ -76,7 +76,7 @@ public final class Gateways {
     }
 
     /**
-     * What a deployment or a refresh did.
+     * The result of a deployment or a refresh.
      *
      * @param tables how many tables the gateway has
      * @param parts of how many foreign tables these consist
@@ -133,7 +133,7 @@ public final class Gateways {
         });
     }
 
-    /** Brings a gateway to the shard map and to the tables as they are. */
+    /** Updates a gateway to the current shard map and tables. */
     public Refreshed refresh(Gateway gateway, Duration patience) {
         try {
             return work(gateway, database -> {
@@ -276,7 +276,7 @@ public final class Gateways {
     }
 
     /**
-     * First the views on the servers, which disturb nobody, then all of the gateway in one transaction. Views that it used until now stay
+     * Creates the views on the servers first, which disturbs no one, then updates the gateway in one transaction. Views that it used until now stay
      * for queries that have begun; those of before go. Servers of which nothing changes need not answer.
      */
     private Refreshed bring(

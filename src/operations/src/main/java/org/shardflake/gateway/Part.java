@@ -18,7 +18,7 @@ import org.shardflake.server.SqlText;
  */
 record Part(ShardTable table, String server, List<Integer> shards) {
 
-    /** As many as a router reads in one statement: planning and locks grow with each. */
+    /** The number of shards that a router reads in one statement: planning and locks grow with each. */
     private static final int SHARDS = 100;
 
     /** The parts of a table under a shard map. */
@@ -33,7 +33,7 @@ record Part(ShardTable table, String server, List<Integer> shards) {
         return parts;
     }
 
-    /** Its name, on the server and on the gateway. */
+    /** The name of the part, on the server and on the gateway. */
     String name() {
         String whole = table.rowsOf(0) + " " + table.definition() + " " + SqlText.literal(server) + " " + shards;
         return SqlText.start(table.name(), 40) + "_" + SqlText.digest(whole);

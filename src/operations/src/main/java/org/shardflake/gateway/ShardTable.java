@@ -62,7 +62,7 @@ record ShardTable(String name, List<Column> columns) {
         return all;
     }
 
-    /** What the column with the shard is called. */
+    /** The name of the column that holds the shard. */
     String shardColumn() {
         String name = "shard";
         for (int i = 0; isTaken(name); i++) {
@@ -82,7 +82,7 @@ record ShardTable(String name, List<Column> columns) {
                 .collect(Collectors.joining("", shardColumn() + " integer", ""));
     }
 
-    /** Its rows in one shard. */
+    /** A query for the table's rows in one shard. */
     String rowsOf(int shard) {
         return columns.stream()
                 .map(column -> ", " + column.expression())

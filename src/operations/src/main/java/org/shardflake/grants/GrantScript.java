@@ -19,7 +19,7 @@ import org.shardflake.server.ServerUrl;
 import org.shardflake.server.SqlText;
 
 /**
- * What is to be run in one database, by a superuser or a provider's administrator, so that a role can do its work there.
+ * The SQL that a superuser or a provider's administrator runs in one database to give a role what its work needs there.
  *
  * @param place the name of a server, or {@code the catalog}
  * @param url without a password
@@ -73,7 +73,7 @@ public record GrantScript(String place, String url, int version, List<Grant> gra
         return new Owners(List.copyOf(shards), library, forced);
     }
 
-    /** What no statement can grant. */
+    /** Requirements that no statement can grant. */
     public List<String> impossible() {
         return grants.stream()
                 .filter(grant -> !grant.present() && grant.statement().isEmpty())
@@ -81,7 +81,7 @@ public record GrantScript(String place, String url, int version, List<Grant> gra
                 .toList();
     }
 
-    /** As SQL, with a comment on each statement that says what it is for. */
+    /** The SQL, with a comment on each statement that explains it. */
     public String sql() {
         StringBuilder sql =
                 new StringBuilder(SqlText.comment("on %s, %s, PostgreSQL %s".formatted(place, url, version)));

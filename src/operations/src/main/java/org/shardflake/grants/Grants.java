@@ -17,7 +17,7 @@ import java.util.Objects;
 import java.util.Optional;
 import org.shardflake.jdbc.Sql;
 
-/** What a role needs on a server for its work. The scripts that grant it and the checks before the work are both made of this. */
+/** The privileges that a role needs on a server for its work. The scripts that grant it and the checks before the work are both made of this. */
 public final class Grants {
 
     private static final String LIST = read("grants.sql");
@@ -43,7 +43,7 @@ public final class Grants {
 
     private Grants() {}
 
-    /** What a role is to do. */
+    /** The work of a role. */
     public enum Work {
         MOVES,
         DEPLOY,
@@ -53,16 +53,16 @@ public final class Grants {
     }
 
     /**
-     * Who owns a server's shards, and its function library, if it has one.
+     * The owners of a server's shards and of its function library, if it has one.
      *
      * @param forced whether row-level security hides rows of a shard from its own owner, too
      */
     public record Owners(List<String> shards, Optional<String> library, boolean forced) {
 
-        /** Of no server. */
+        /** The owners when there are no servers. */
         public static final Owners NONE = new Owners(List.of(), Optional.empty(), false);
 
-        /** Those of the connection's database. */
+        /** The owners in the connection's database. */
         public static Owners of(Connection connection) throws SQLException {
             return new Owners(
                     Sql.list(connection, SHARD_OWNERS, row -> row.getString(1)),
@@ -73,7 +73,7 @@ public final class Grants {
     }
 
     /**
-     * What the connection's own role lacks.
+     * The privileges that the connection's own role lacks.
      *
      * @param elsewhere who owns what the role is to bring here
      */
@@ -87,7 +87,7 @@ public final class Grants {
     }
 
     /**
-     * What a role needs in the connection's database.
+     * The privileges that a role lacks in the connection's database.
      *
      * @param role which may not exist yet
      * @param elsewhere who owns what the role is to bring here
@@ -97,7 +97,7 @@ public final class Grants {
         return list(connection, work.name().toLowerCase(Locale.ROOT), role, elsewhere);
     }
 
-    /** What a role needs in the catalog, beside what it needs on the servers. */
+    /** The privileges that a role needs in the catalog, in addition to those on the servers. */
     public static List<Grant> inCatalog(Connection connection, Work work, String role) throws SQLException {
         return list(connection, "catalog of " + work.name().toLowerCase(Locale.ROOT), role, Owners.NONE);
     }

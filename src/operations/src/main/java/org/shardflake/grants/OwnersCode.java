@@ -13,9 +13,9 @@ import java.util.stream.Collectors;
 import org.shardflake.jdbc.Sql;
 
 /**
- * A table whose rows run what somebody has written: functions in checks, in domains, in generated columns and in indexes, and triggers
- * that fire for copied rows, too. Another role that writes its rows would run that with its own rights: those of a superuser, or of a mover
- * for whom other owners' tables are open, too.
+ * A table whose rows run code of its owner: functions in checks, domains, generated columns and indexes, and triggers that fire for copied rows, too.
+ * Another role that writes its rows would run that with its own rights: those of a superuser, or of a mover for whom other owners' tables are open,
+ * too.
  *
  * @param schema of the table, as in SQL
  * @param owner of the table, as in SQL
@@ -90,7 +90,7 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
              WHERE c.oid = ?::regclass AND m.rolname = current_user AND m.oid <> o.oid AND NOT o.rolsuper
             """;
 
-    /** The base of a domain; or text, for a type that has a domain somewhere inside. */
+    /** Lists columns with the base of a domain, or with text for a type that contains a domain. */
     private static final String COLUMNS = """
             WITH RECURSIVE base (attnum, type) AS (
                 SELECT a.attnum, a.atttypid FROM pg_attribute a WHERE a.attrelid = ?::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
@@ -124,7 +124,7 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
         return result;
     }
 
-    /** What this session would run with other rights than the table's owner has. */
+    /** The owner's code that this session would run with more rights than the owner has. */
     public static Optional<OwnersCode> of(Connection target, String table) throws SQLException {
         List<OwnersCode> owned =
                 Sql.list(target, OWNER, row -> new OwnersCode(row.getString(1), row.getString(2), List.of()), table);

@@ -25,7 +25,7 @@ public final class RowSecurity {
     private static final String IN_SESSION = "SELECT format('%I.%I', n.nspname, c.relname)" + TABLES
             + " AND row_security_active(c.oid) AND n.nspname = ANY (COALESCE(?::text[], ARRAY[n.nspname::text])) ORDER BY 1";
 
-    /** What row_security_active says in a session of that role. */
+    /** Evaluates row_security_active in a session of another role. */
     private static final String FROM_ROLE = "SELECT format('%I.%I', n.nspname, c.relname)" + TABLES + """
                AND EXISTS (SELECT FROM pg_roles r WHERE r.rolname = ? AND NOT r.rolsuper AND NOT r.rolbypassrls
                               AND (c.relforcerowsecurity OR NOT pg_has_role(r.oid, c.relowner, 'USAGE')))
@@ -88,12 +88,12 @@ public final class RowSecurity {
             this.tables = tables;
         }
 
-        /** Those of which this session would not see every row, once they are on this server. */
+        /** The tables whose rows this session would not see in full, once they are on this server. */
         public List<String> hidden(Connection connection) throws SQLException {
             return ask(connection, WOULD_BE_HIDDEN);
         }
 
-        /** Those of which their owner, as this server knows it, would not see every row. */
+        /** The tables whose rows their owner, as this server knows it, would not see in full. */
         public List<String> hiddenFromOwner(Connection connection) throws SQLException {
             return ask(connection, HIDDEN_FROM_OWNER);
         }

@@ -30,8 +30,7 @@ import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.InstallationIdentity;
 
 /**
- * Makes a clone of an installation, whose databases were all restored elsewhere, an installation of its own. Can be repeated after an
- * interruption.
+ * Turns a clone of an installation, with all databases restored elsewhere, into a separate installation. Can be repeated after an interruption.
  *
  * <p>The clone's catalog has the addresses of the original's servers until then, so the new ones are given, all of them, and nothing else is
  * connected to but to see that it is not the same.
@@ -56,7 +55,7 @@ public final class Separation {
     }
 
     /**
-     * What was separated.
+     * The result of a separation.
      *
      * @param subscriptions how many subscriptions, which would have followed the original, were removed
      */
@@ -75,7 +74,7 @@ public final class Separation {
         });
     }
 
-    /** Does it. */
+    /** Runs the separation. */
     public Separated run(Map<String, String> addresses) {
         return Sql.translating(() -> {
             Plan plan = plan(addresses);
@@ -100,7 +99,7 @@ public final class Separation {
         });
     }
 
-    /** Before the identity, so that an interruption leaves a reason in the history by which this is known to be a clone. */
+    /** Changes the addresses before the identity, so that an interruption leaves a reason in the history that marks this as a clone. */
     private void moveTo(Map<String, String> addresses, InstallationIdentity before) {
         ShardCatalog shards = ShardCatalog.at(catalog);
         ShardMap map = shards.load();
@@ -182,7 +181,7 @@ public final class Separation {
         }
     }
 
-    /** Nothing but an interrupted separation leaves its reason in the history. */
+    /** Resumes an interrupted separation, which alone leaves its reason in the history. */
     private Plan resumed(InstallationIdentity own, Set<InstallationIdentity> remembered) throws SQLException {
         remembered.remove(own);
         if (remembered.isEmpty() && isReason(own)) {
@@ -209,7 +208,7 @@ public final class Separation {
         return new InstallationIdentity(UUID.randomUUID(), before.shardCount());
     }
 
-    /** If the old address answers, it must not be one of the new ones under another name. */
+    /** Requires that an old address that answers is not one of the new ones under another name. */
     private void requireElsewhere(Server original, Map<String, String> running) {
         try (Connection connection = urls.apply(original.url()).connect(APPLICATION)) {
             String clone = running.get(running(connection));

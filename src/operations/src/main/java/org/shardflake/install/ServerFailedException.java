@@ -16,7 +16,7 @@ import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.NewerVersionException;
 
-/** Thrown when a server refuses or fails; says which server, and what to check. */
+/** Thrown when a server refuses or fails; names the server, and what to check. */
 public final class ServerFailedException extends ShardflakeException {
 
     @Serial

@@ -10,7 +10,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.DeploymentException;
 
-/** Work on one server over one connection, whose failures say which server it was. */
+/** Work on one server over one connection; its failures name the server. */
 final class ServerWork implements AutoCloseable {
 
     @FunctionalInterface

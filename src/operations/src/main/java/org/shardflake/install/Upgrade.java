@@ -41,16 +41,16 @@ import org.shardflake.sql.InstallationIdentity;
  */
 public final class Upgrade implements AutoCloseable {
 
-    /** What the catalog is called among the servers. */
+    /** The catalog's name among the servers. */
     public static final String CATALOG = "catalog";
 
-    /** What a server gets that does not remember yet to which installation it belongs. */
+    /** The step for a server that does not know its installation yet. */
     private static final String IDENTITY = "the installation's id";
 
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
 
     /**
-     * What one database gets.
+     * The upgrade of one database.
      *
      * @param server its name in the shard map, or {@link #CATALOG}
      * @param from the version that it has, 0 if none
@@ -158,12 +158,12 @@ public final class Upgrade implements AutoCloseable {
         }
     }
 
-    /** What every server gets, and last the catalog. */
+    /** The steps of every server, with the catalog last. */
     public List<Step> steps() {
         return List.copyOf(steps);
     }
 
-    /** Moves that are under way, which the new version goes on with. */
+    /** Unfinished moves, which the new version continues. */
     public List<Move> moves() {
         return moves;
     }

@@ -17,7 +17,7 @@ import org.shardflake.ShardflakeException;
  */
 public record Poll(Duration every, Duration atMost) {
 
-    /** After so long a wait has a voice. */
+    /** The time after which a wait is reported. */
     private static final Duration VOICE = Duration.ofSeconds(1);
 
     /** The condition. */
@@ -47,7 +47,7 @@ public record Poll(Duration every, Duration atMost) {
         return true;
     }
 
-    /** What a wait is for, in words. */
+    /** The reason for a wait, in words. */
     @FunctionalInterface
     public interface Reason {
         String get() throws SQLException;

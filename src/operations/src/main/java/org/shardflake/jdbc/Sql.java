@@ -222,7 +222,7 @@ public final class Sql {
         return list(connection, sql, row -> row.getString(1), parameters).get(0);
     }
 
-    /** What a server shares with its standbys and copies and with no other, if the role may ask for it. */
+    /** An identifier that a server shares only with its standbys and copies, if the role may ask for it. */
     public static Optional<String> systemIdentifier(Connection connection) throws SQLException {
         boolean mayAsk = isTrue(connection, "SELECT has_function_privilege('pg_control_system()', 'execute')");
         return mayAsk
@@ -278,7 +278,7 @@ public final class Sql {
         return state.startsWith("08") || state.startsWith("57P") || OUTAGES.contains(state);
     }
 
-    /** The hint that a server gave; the driver appends it to the message, on a line of its own. */
+    /** The hint of a server's error, which the driver appends to the message on a separate line. */
     public static Optional<String> hint(Exception e) {
         return String.valueOf(e.getMessage())
                 .lines()
@@ -288,7 +288,7 @@ public final class Sql {
                 .findFirst();
     }
 
-    /** Why a server could not be asked, and where it should be, or what it said. */
+    /** The reason why a server gave no answer: its address if it cannot be reached, or its message. */
     public static String why(ServerUrl url, Throwable failure) {
         if (failure instanceof SessionFailedException session) {
             return message(session);

@@ -24,7 +24,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * How long the commits of small transactions took on a server. The time is divided into parts, and each part has a median.
+ * The commit times of small transactions on a server. The time is divided into parts, and each part has a median.
  *
  * @param least the median of the fastest part
  * @param most the median of the slowest part
@@ -34,7 +34,7 @@ public record CommitLatency(Duration least, Duration most) {
     /** Writes to the log and to nothing else, so it needs no table, no privilege and no clean-up. Nobody subscribes to the message. */
     private static final String TRANSACTION = "SELECT pg_logical_emit_message(true, 'shardflake', '')";
 
-    /** A tenth of a millisecond that becomes three is no trouble to anybody. */
+    /** A slowdown too small to matter, even if it is a multiple of very short commits. */
     private static final Duration UNNOTICED = Duration.ofMillis(2);
 
     /** A commit may wait for a synchronous standby that is gone, and no timeout of the server ends that. */
@@ -109,7 +109,7 @@ public record CommitLatency(Duration least, Duration most) {
         }
     }
 
-    /** Both times together. */
+    /** The range that covers both. */
     public CommitLatency and(CommitLatency other) {
         return new CommitLatency(
                 Collections.min(List.of(least, other.least)), Collections.max(List.of(most, other.most)));

@@ -36,7 +36,7 @@ final class EachServer {
     record Answer<T>(
             ServerUrl url, @Nullable T result, @Nullable Throwable failure) {
 
-        /** What the server said, or why it said nothing. */
+        /** The server's error, or the reason why it did not answer. */
         String problem() {
             return failure == null ? "" : Sql.why(url, failure);
         }

@@ -9,8 +9,8 @@ import java.sql.SQLException;
 import java.util.Optional;
 
 /**
- * Rows that the statements of all sessions have read and written in tables, as PostgreSQL counts them: anew after a crash, a failover or a
- * reset of statistics, and without tables that were dropped.
+ * Rows that the statements of all sessions have read and written in tables, as PostgreSQL counts them: from zero after a crash, a failover or a reset
+ * of statistics, and without dropped tables.
  *
  * @param inserted rows, also of transactions that were rolled back
  * @param read rows of tables, by sequential and index scans
@@ -29,7 +29,7 @@ public record RowCounts(long inserted, long updated, long deleted, long read) {
         return inserted + updated + deleted;
     }
 
-    /** What came since earlier counts; empty if that cannot be known, as a count has fallen. */
+    /** The difference from earlier counts; empty if it cannot be known because a count has fallen. */
     public Optional<RowCounts> since(RowCounts earlier) {
         RowCounts more = new RowCounts(
                 inserted - earlier.inserted, updated - earlier.updated, deleted - earlier.deleted, read - earlier.read);

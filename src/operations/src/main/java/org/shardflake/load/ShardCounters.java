@@ -7,7 +7,7 @@ package org.shardflake.load;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was read and written in a shard's tables, counted by a server at one time.
+ * The reads and writes of a shard's tables, counted by a server at one time.
  *
  * @param server where they were counted
  * @param epoch of the shard's placement there

@@ -26,8 +26,8 @@ import org.shardflake.router.exception.CrossShardException;
 import org.shardflake.server.SqlText;
 
 /**
- * Claims the values of the rows that are there, each in a transaction that holds its row. The application writes meanwhile: what it has
- * claimed is left alone, and a row that it changes is read afterwards.
+ * Claims the values of existing rows, each in a transaction that locks its row. The application writes meanwhile: what it has claimed is left alone,
+ * and a row that it changes is read afterwards.
  */
 final class Backfill {
 
@@ -63,7 +63,7 @@ final class Backfill {
         this.done = done;
     }
 
-    /** Why rows could not be brought in, for the first of them. */
+    /** The reasons why rows could not be brought in, for the first of them. */
     List<String> reasons() {
         synchronized (reasons) {
             return List.copyOf(reasons);
@@ -75,7 +75,7 @@ final class Backfill {
         isStopped.set(true);
     }
 
-    /** Goes on where the catalog says that an earlier run came to. */
+    /** Continues where an earlier run stopped, according to the catalog. */
     void run(int shard) throws SQLException {
         LookupCatalog.Progress progress = catalog.progress(lookup.number(), shard)
                 .orElse(new LookupCatalog.Progress(Long.MIN_VALUE, 0, 0, false));

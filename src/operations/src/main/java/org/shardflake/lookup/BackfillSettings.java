@@ -5,7 +5,7 @@
 package org.shardflake.lookup;
 
 /**
- * How a backfill runs.
+ * The settings of a backfill.
  *
  * @param threads how many shards to read at a time: 1 or more
  * @param rowsPerSecond how many rows to bring in at most; 0 for no limit

@@ -20,12 +20,12 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.AdvisoryLock;
 
-/** What the catalog says of one lookup, and the lock of whoever changes it. Thread-safe. */
+/** A lookup's records in the catalog, and the lock held while changing them. Thread-safe. */
 final class LookupCatalog implements AutoCloseable {
 
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(2);
 
-    /** How far a backfill has read the rows of a shard. */
+    /** The progress of a backfill in one shard. */
     record Progress(long lastId, long claimed, long refused, boolean isDone) {}
 
     private final ServerUrl url;
@@ -160,7 +160,7 @@ final class LookupCatalog implements AutoCloseable {
                 progress.isDone());
     }
 
-    /** Has the next backfill begin anew. */
+    /** Makes the next backfill start from the beginning. */
     synchronized void forgetProgress(int number) throws SQLException {
         Sql.call(connection, "DELETE FROM shardflake_catalog.lookup_backfill WHERE lookup = ?", number);
     }

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What was found when a lookup was compared with its rows.
+ * The result of comparing a lookup with its rows.
  *
  * @param held how many values rows hold
  * @param leftOver how many claims are of transactions that did not commit, or have not yet; the next who wants the value takes it

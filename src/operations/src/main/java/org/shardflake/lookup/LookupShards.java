@@ -21,7 +21,7 @@ import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.catalog.LookupDefinition.State;
 import org.shardflake.jdbc.Sql;
 
-/** What the shards of one server have of the catalog's lookups. */
+/** The objects of the catalog's lookups in the shards of one server. */
 public final class LookupShards {
 
     /** Each is one more table that a statement locks. */
@@ -36,7 +36,7 @@ public final class LookupShards {
     private LookupShards() {}
 
     /**
-     * What is wrong there.
+     * Finds problems there.
      *
      * @param lookups all that the catalog has
      * @param shards those of the server that are in no move

@@ -7,7 +7,7 @@ package org.shardflake.lookup;
 import org.shardflake.catalog.LookupDefinition;
 
 /**
- * How far a lookup is.
+ * The progress of a lookup.
  *
  * @param filledShards how many shards the latest backfill has read to the end
  * @param claimed how many rows it found or made findable

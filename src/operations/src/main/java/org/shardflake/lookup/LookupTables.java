@@ -52,10 +52,10 @@ import org.shardflake.server.ServerUrl;
  */
 public final class LookupTables {
 
-    /** Longer than a router goes without asking the catalog. */
+    /** The time after which every router has asked the catalog again. */
     private static final Duration ROUTERS_KNOW = Duration.ofSeconds(15);
 
-    /** For transactions of the application that are open. */
+    /** The time to wait for open transactions of the application. */
     private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     private static final int THREADS = 4;

@@ -80,7 +80,7 @@ final class Removal {
         update(shard, MARK, lookup);
     }
 
-    /** Has the shards of rows decide about the claims of this shard, so that no record of one can be written any more. */
+    /** Lets the shards of rows decide about the claims of this shard, so that no more records can be written. */
     void decide(int shard) throws SQLException {
         writers.await(shard, "shardflake_lookup"); // Statements that came before the mark.
         String value = "";
@@ -150,7 +150,7 @@ final class Removal {
         writers.await(shard, "shardflake_lookup_owner");
     }
 
-    /** Deletes records and claims, once nobody holds one or takes one back. */
+    /** Deletes records and claims, once no transaction holds one or takes one back. */
     void delete(int shard) throws SQLException {
         await(shard);
         while (update(shard, DELETE_RECORDS, lookup, ROWS_AT_ONCE) == ROWS_AT_ONCE) {

@@ -21,7 +21,7 @@ import org.shardflake.deploy.DeployTarget;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The columns of a lookup's table, in some shards of one server that have the same.
+ * The columns of a lookup's table, in shards of one server that agree on them.
  *
  * @param columns their names; none if there is no such table
  * @param integers those that can hold a uid or an id

@@ -61,7 +61,7 @@ final class UsedNumbers {
         return highest;
     }
 
-    /** Those with claims in a shard that has no mark of them. */
+    /** The lookup numbers that have claims in a shard without the mark of a dropped lookup. */
     synchronized Set<Integer> undropped() {
         return Set.copyOf(undropped);
     }

@@ -57,7 +57,7 @@ final class Verification {
     private static final String RECORDS =
             "SELECT token, value, held_by_uid, held_by_id FROM ${shard.schema}.shardflake_lookup_owner WHERE token > ? AND lookup = ? AND NOT is_void ORDER BY token LIMIT ?";
 
-    /** The value as it is kept, or null if it cannot be. Of a long one only the length is fetched. */
+    /** Reads rows with the stored form of their value, or null if it cannot be stored. Of a long one only the length is fetched. */
     private static final String ROWS = """
             SELECT r.is_row, r.uid, r.id, CASE WHEN r.bytes BETWEEN 1 AND %5$s THEN r.kept END, r.bytes, o.value, o.held_by_uid, o.held_by_id
               FROM (SELECT true AS is_row, %1$s AS uid, %2$s AS id, octet_length(convert_to(%3$s, 'UTF8')) AS bytes, %4$s AS kept
@@ -66,7 +66,7 @@ final class Verification {
                 ON o.held_by_uid = r.uid AND o.held_by_id = r.id
             """;
 
-    /** A claim, or the record of one. */
+    /** A claim, or its record. */
     private record Claim(String value, String member, LookupEntry holder, UUID token, boolean isHeld) {
 
         @Override
@@ -184,7 +184,7 @@ final class Verification {
         void again() throws SQLException;
     }
 
-    /** All of them together, however many they are. */
+    /** Checks all unsettled claims again in one step, however many there are. */
     private static void lookAgain(List<Claim> unsettled, Look look) throws SQLException {
         if (!unsettled.isEmpty()) {
             AGAIN.until(() -> {
@@ -209,7 +209,7 @@ final class Verification {
                                 "uuid", claims.stream().map(Claim::token).toArray()))));
     }
 
-    /** The records of a shard, compared with its rows in one statement, so as of one moment. Neither side is kept in memory. */
+    /** Compares the records of a shard with its rows in one statement, and so as of one moment. Neither side is kept in memory. */
     private void checkRows(int shard, LookupDefinition.Source source) throws SQLException {
         String form = "(%s::text)".formatted(SqlText.name(source.column()));
         if (lookup.ignoresCase()) {
@@ -241,7 +241,7 @@ final class Verification {
         found.add(last.found);
     }
 
-    /** What a transaction has found, until it is known that it read the shard and not a copy that was left behind. */
+    /** The findings of one transaction, kept back until it is certain that it read the shard and not a copy left behind. */
     private static final class Attempt {
 
         private @Nullable ShardPlacement placement;
@@ -253,7 +253,7 @@ final class Verification {
         }
     }
 
-    /** A copy is left behind after the catalog says that the shard is elsewhere. */
+    /** Keeps an attempt's findings if the shard has not moved; a copy is left behind once the catalog has the shard elsewhere. */
     private void keepIfNotMoved(int shard, Attempt last, Exception failure) {
         try {
             ShardPlacement now = catalog.load().placement(shard);

@@ -90,7 +90,7 @@ public final class CleanUp {
         return List.of(session.source(), session.target());
     }
 
-    /** If a server was restored to before it got a shard, the other copy is the only one. */
+    /** Requires that the target has the shards: if it was restored to an earlier time, the copy to be removed is the only one. */
     private void requireShards(Move move) throws SQLException {
         for (MoveServerSession side : sides()) {
             List<MoveShard> its = move.shards().stream()
@@ -155,7 +155,7 @@ public final class CleanUp {
         }
     }
 
-    /** What has to hold before a copy goes. */
+    /** A condition for removing a copy. */
     @FunctionalInterface
     public interface Condition {
         void require() throws SQLException;

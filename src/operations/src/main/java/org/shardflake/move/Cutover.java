@@ -43,13 +43,13 @@ final class Cutover implements AutoCloseable {
     /** The part of the pause reserved for changing the map and opening the other server. */
     private static final Duration RESERVE = Duration.ofMillis(20);
 
-    /** How long after a fence a router may still consider the shard open; see {@code fence_ids}. */
+    /** The time after a fence for which a router may still consider the shard open; see {@code fence_ids}. */
     private static final Duration LEASES = Duration.ofMillis(2);
 
     /** A transaction that has written and is older than this is awaited before fencing. */
     private static final Duration LONG_TRANSACTION = Duration.ofMillis(250);
 
-    /** Not fence_shard, which waits for leases: in a cutover they end while the other server catches up. */
+    /** The fence of a cutover; unlike fence_shard, it does not wait for leases, which end while the other server catches up. */
     private static final String FENCE =
             "SELECT shardflake.fence_tables(%1$s, true); SELECT shardflake.fence_ids(%1$s, true);\n";
 
@@ -156,7 +156,7 @@ final class Cutover implements AutoCloseable {
         awaitBack(shard);
     }
 
-    /** Without them neither a comparison nor a cutover has anything to wait for. */
+    /** Requires the slots, without which neither a comparison nor a cutover has anything to wait for. */
     void requireSlots(int number) throws SQLException {
         MoveShard shard = session.move().shard(number);
         Stream carrying = session.carrying(shard);
@@ -185,7 +185,7 @@ final class Cutover implements AutoCloseable {
         }
     }
 
-    /** It may have appeared since the checks before the move. */
+    /** Refuses a shard that has an inbound subscription, which may have appeared since the checks before the move. */
     private static void refuseInbound(MoveShard shard, MoveServerSession side) throws SQLException {
         List<String> inbound = InboundSubscriptions.find(side.control(), ShardSet.of(shard.shard()));
         if (!inbound.isEmpty()) {
@@ -404,7 +404,7 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        /** Does everything that can fail before the map is changed; returns why it did not finish in time. */
+        /** Does everything that can fail before the map is changed; returns the reason if it did not finish in time. */
         private @Nullable String takeOver(long latest, FrozenCopies comparison) throws SQLException {
             Future<?> seen = comparison.seeSoon(carrying.publisher());
             if (!carrying.reaches(mark, latest)) {
@@ -497,7 +497,7 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        /** If that fails too, the shard stays in cutover, and is settled when the move is next taken up. */
+        /** Gives the attempt up. If that fails too, the shard stays in cutover, and is settled when the move is next taken up. */
         private void giveUp(Exception failure) throws SQLException {
             try {
                 giveUp();
@@ -522,7 +522,7 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        /** A server that is gone was not told to commit, and must not keep the shard closed on the other. */
+        /** Rolls back on a server that is gone, where the commit was never sent, so that the shard does not stay closed on the other. */
         private Optional<SQLException> rollBackThere() {
             try {
                 if (!to.getAutoCommit()) {

@@ -4,7 +4,7 @@
  */
 package org.shardflake.move;
 
-/** Is told of cutovers, for what has to follow the shard map and is no router. Must neither throw nor wait for long. */
+/** A listener for cutovers, for whatever follows the shard map other than a router. Must neither throw nor wait for long. */
 public interface CutoverFollower {
 
     /** Does nothing. */
@@ -13,6 +13,6 @@ public interface CutoverFollower {
     /** A shard has been cut over. */
     default void moved() {}
 
-    /** No more shards are cut over for now. */
+    /** Called when no more shards are cut over for now. */
     default void settled() {}
 }

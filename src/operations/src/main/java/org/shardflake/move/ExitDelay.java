@@ -8,7 +8,7 @@ import java.io.Serial;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** Delays Ctrl-C until closed, for short work that must not be left halfway: nobody would reopen a shard. */
+/** Delays Ctrl-C until closed, for short work that must not be left halfway, as when a shard would stay closed. */
 final class ExitDelay implements AutoCloseable {
 
     private static final long LONGEST_SECONDS = 10;
@@ -16,7 +16,7 @@ final class ExitDelay implements AutoCloseable {
     private final CountDownLatch over = new CountDownLatch(1);
     private final Thread hook = new Thread(this::await, "shardflake, before exit");
 
-    /** The process is ending, which says nothing about what it did. */
+    /** Thrown when the process is ending; whether the work was done is unknown. */
     static final class EndingException extends IllegalStateException {
 
         @Serial

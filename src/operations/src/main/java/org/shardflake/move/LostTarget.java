@@ -117,7 +117,7 @@ final class LostTarget {
                 "restore %s; the guide says how".formatted(move.target()));
     }
 
-    /** Nobody has drawn ids anywhere else since it was opened here, so its own sequences are where they should be. */
+    /** Opens the shard on the source with its own sequences: no ids have been drawn elsewhere since it was last open here. */
     private static void open(MoveServerSession source, MoveLease lease, MoveShard shard) throws SQLException {
         boolean inCutover = shard.phase() == ShardPhase.CUTTING_OVER;
         if (inCutover) {

@@ -72,7 +72,7 @@ public record Move(
                 .with(id);
     }
 
-    /** What to do about a move that cannot go on, as when its replication has lost something. */
+    /** The advice for a move that cannot continue, as when its replication has lost something. */
     public Advice wayOut() {
         ShardSet left = ShardSet.of(shards.stream()
                 .filter(shard -> shard.phase() != ShardPhase.SWITCHED)

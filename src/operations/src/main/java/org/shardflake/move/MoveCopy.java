@@ -30,7 +30,7 @@ import org.shardflake.move.internal.copy.TableCopy;
 import org.shardflake.move.internal.session.ExportedSnapshot;
 import org.shardflake.move.internal.session.MoveServerSession;
 
-/** Copies all shards of a move as of one moment, several at a time, the largest first, and of those that are very large, several parts. */
+/** Copies all shards of a move as of one moment: several at a time, the largest first, and very large ones in parts. */
 final class MoveCopy {
 
     private static final long NANOS_BETWEEN_REPORTS = 1_000_000_000L;
@@ -165,7 +165,7 @@ final class MoveCopy {
         void by(Copier copier) throws SQLException;
     }
 
-    /** How far a shard is, told by all who copy parts of it. */
+    /** The progress of a shard, reported by all connections that copy parts of it. */
     private final class ShardProgress implements TableCopy.Progress {
 
         private final int shard;
@@ -254,7 +254,7 @@ final class MoveCopy {
             }
         }
 
-        /** Leaves the indexes to all who copy: beside what is to be copied still, or when all of that is there. */
+        /** Leaves the indexes to all connections that copy, in parallel with the remaining rows or after them. */
         private void build(PartedCopy.PartedShard shard, ShardProgress progress) throws SQLException {
             List<String> indexes = parted.indexes(shard);
             if (indexes.isEmpty()) {

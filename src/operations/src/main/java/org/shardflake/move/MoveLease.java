@@ -41,7 +41,7 @@ final class MoveLease implements AutoCloseable {
     private static final String NOTICE =
             "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3";
 
-    /** How long a server may take to notice that the previous holder is gone. */
+    /** The time that a server may take to notice that the previous holder is gone. */
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(20);
 
     private final Connection connection;
@@ -104,7 +104,7 @@ final class MoveLease implements AutoCloseable {
         return MoveCatalog.find(connection, move);
     }
 
-    /** Where the target was promoted from being the source's standby, if the move is part of a split. */
+    /** The position at which the target was promoted from a standby of the source, if the move is part of a split. */
     synchronized Optional<SplitPosition> splitPosition() throws SQLException {
         return SplitCatalog.position(connection, move);
     }

@@ -15,12 +15,12 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.shardflake.move.exception.MoveException;
 import org.shardflake.move.internal.session.Sleep;
 
-/** What moves of one process may take together: bytes, write pauses, and one at a time where several would be in each other's way. Thread-safe. */
+/** The limits that moves of one process share: bytes, write pauses, and steps that only one of them may do at a time. Thread-safe. */
 final class MoveLimits {
 
     private static final long NANOS_A_SECOND = 1_000_000_000L;
 
-    /** Nothing is cut over for so long between two cutovers, as a restore point needs it. */
+    /** The minimum time between two cutovers, which a restore point needs. */
     private static final long NANOS_BETWEEN_CUTOVERS = 10_000_000L;
 
     /** A cutover is over sooner; one that hangs on a server that does not answer holds up no others. */

@@ -22,7 +22,7 @@ public interface MoveListener {
     default void reached(MoveStep step) {}
 
     /**
-     * More rows were copied.
+     * Called when more rows have been copied.
      *
      * @param bytes of the size of the shard's tables on the source
      * @param rows of a table, or a part of one, that has all its rows now, otherwise 0
@@ -44,11 +44,11 @@ public interface MoveListener {
     /** A shard has been copied. */
     default void shardCopied(int shard) {}
 
-    /** A server cannot follow the other one, for this reason; it retries by itself. */
+    /** Called when a server cannot follow the other one, for this reason; the server retries. */
     default void streamFails(String problem) {}
 
     /**
-     * The work has been waiting for something for a second, and goes on waiting while patience lasts.
+     * Called when the work has waited for something for a second; it continues to wait while patience lasts.
      *
      * @param what the wait, what it is for, and who holds it; told again when that changes
      */

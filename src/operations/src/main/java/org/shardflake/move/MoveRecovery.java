@@ -149,7 +149,7 @@ final class MoveRecovery {
         }
     }
 
-    /** Also waits for readers, but only briefly, since others would queue behind it. */
+    /** Removes the seal; waits for readers, but only briefly, since others would queue behind it. */
     private static boolean takeOff(MoveServerSession side, int shard) throws SQLException {
         try {
             Seal.takeOff(side, shard);
@@ -209,7 +209,7 @@ final class MoveRecovery {
                                 carrying.addSql(toAdd)));
     }
 
-    /** To end sooner would open nothing, so it ends only when waiting is of no use any more. */
+    /** Waits for the last writes. Ending sooner would open nothing, so this ends only when waiting is pointless. */
     private void awaitLastWrites(MoveShard shard, long mark, Stream back) throws SQLException {
         long end = System.nanoTime() + patience.toNanos();
         String told = "";

@@ -28,7 +28,7 @@ final class MoveSession implements AutoCloseable {
             return last;
         }
 
-        /** How many parts of shards the work has copied, and indexes of theirs built, which are kept whatever happens. */
+        /** The number of copied parts of shards and built indexes, which are kept whatever happens. */
         long stepsDone() {
             return stepsDone.get();
         }
@@ -64,7 +64,7 @@ final class MoveSession implements AutoCloseable {
         this.reverse = Stream.reverse(move.tag(), source, target);
     }
 
-    /** Takes over a move: from then on nobody else can change anything for it, on the servers or in the catalog. */
+    /** Takes over a move: from then on no other command can change anything for it, on the servers or in the catalog. */
     static MoveSession takeUp(
             MoveCatalog catalog,
             long id,

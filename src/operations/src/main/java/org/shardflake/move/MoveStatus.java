@@ -63,7 +63,7 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
                 StreamStatus.read(name + "_reverse", target, source, following && !sealed, move.wayOut(), application));
     }
 
-    /** What the streams of a following move have lost, as far as their publishers answer. */
+    /** The losses of the streams of a following move, as far as their publishers answer. */
     static List<String> losses(Move move, Function<String, MoveServer> servers) throws SQLException {
         if (move.phase() != MovePhase.FOLLOWING) {
             return List.of();
@@ -82,7 +82,7 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
         return bytes.values().stream().mapToLong(Long::longValue).sum();
     }
 
-    /** How much of the source's tables is on the target; a partly copied shard counts by its rows. */
+    /** The amount of the source's tables that is on the target; a partly copied shard counts by its rows. */
     public long copiedBytes() {
         return move.shards().stream()
                 .mapToLong(shard -> {

@@ -51,7 +51,7 @@ public enum MoveStep {
     COMPARED,
     /** The source has stopped following for the duration of the last comparison. */
     REVERSE_STOPPED,
-    /** Nobody can write to the source's copies. */
+    /** Writes to the source's copies are refused. */
     SEALED,
     /** The source's copies were compared for the last time. */
     COMPARED_AGAIN,
@@ -63,7 +63,7 @@ public enum MoveStep {
     FORWARD_DROPPED,
     /** An unwanted copy was removed. */
     SHARD_DROPPED,
-    /** Nothing of the move is left on the servers. */
+    /** The servers have no trace of the move. */
     CLEANED;
 
     @Override

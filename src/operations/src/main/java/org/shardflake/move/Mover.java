@@ -385,7 +385,7 @@ public final class Mover {
         return now;
     }
 
-    /** Otherwise, {@link #complete} compares. */
+    /** Compares the copies now; otherwise, {@link #complete} does. */
     private void compareNow(Move move) {
         Map<Integer, List<TableDifference>> differences = verify(move.id(), move.shardSet());
         if (!differences.isEmpty()) {
@@ -479,7 +479,7 @@ public final class Mover {
         return different;
     }
 
-    /** What was cut over is compared, whatever has happened to the next shard. */
+    /** Compares the shards that were cut over, even if the next shard failed. */
     private void endComparisons(
             MoveSession session, CutoverComparer comparisons, boolean goingBack, Exception failure) {
         try {
@@ -554,7 +554,7 @@ public final class Mover {
                 .toList());
     }
 
-    /** What a person asks for who wants to compare with the source, or go back to it. */
+    /** Lets the source follow again, on request of a person who wants to compare with it or to go back. */
     private static void letFollow(MoveSession session) throws SQLException {
         if (session.reverse().isDisabled()) {
             session.reverse().enable();
@@ -562,9 +562,8 @@ public final class Mover {
     }
 
     /**
-     * Compares everything before a cutover if a server has failed over and kept its slot: a standby that was behind lacks rows that
-     * the other server has confirmed, so nobody sends them again, and has positions in its log that the other has seen with other
-     * rows.
+     * Compares everything before a cutover if a server has failed over and kept its slot: a standby that was behind lacks rows that the other server
+     * has confirmed and that are never sent again, and reuses positions in its log that the other has seen with other contents.
      */
     private void compareAfterFailover(MoveSession session, ShardSet shards, ShardPhase wanted) throws SQLException {
         boolean source = session.forward().hasFailedOver();
@@ -661,7 +660,7 @@ public final class Mover {
         requireFollowing(move);
     }
 
-    /** What this process knows of the copies of the move that it works on. */
+    /** This process's knowledge of the copies of the move that it works on. */
     private EqualCopies copies(MoveSession session) throws SQLException {
         long id = session.move().id();
         if (copies.move() != id) {
@@ -724,8 +723,8 @@ public final class Mover {
     }
 
     /**
-     * Leaves out rows that only the target has, if the source has failed over or was restored: it lacks for good what it had confirmed before, since
-     * nobody sends that again. Nothing of such a row is removed with the source's copy.
+     * Leaves out rows that only the target has, if the source has failed over or was restored: it lacks for good what it had confirmed before.
+     * Nothing of such a row is removed with the source's copy.
      *
      * @param behind gets the shards with such rows
      */
@@ -911,7 +910,7 @@ public final class Mover {
         work(id, session -> true);
     }
 
-    /** Whether somebody is working on a move. */
+    /** Whether a command is working on a move. */
     public boolean isTakenUp(long id) {
         return Sql.translating(() -> catalog.isTakenUp(id));
     }
@@ -1009,7 +1008,7 @@ public final class Mover {
         }
     }
 
-    /** While one server does not answer the other may have lost what a move needs, and nothing that is awaited brings it back. */
+    /** Reports losses while waiting: while one server is down, the other may have lost what a move needs, and waiting does not bring it back. */
     private String tellOfLoss(long id, String told) {
         try {
             String lost = String.join("; ", MoveStatus.losses(catalog.find(id), servers));
@@ -1022,7 +1021,7 @@ public final class Mover {
         }
     }
 
-    /** After a failure that a retry would meet again: leaves no shard closed. */
+    /** Leaves no shard closed after a failure that a retry would meet again. */
     private void settle(
             long id, MoveSession.Claims claims, Exception failure, Optional<SQLException> outage, LockWatch locks) {
         if (outage.isPresent() || Thread.currentThread().isInterrupted()) {

@@ -30,8 +30,7 @@ final class NewerCopyGuard {
     private NewerCopyGuard() {}
 
     /**
-     * Accepts a stream that is unbroken, copies without anything that the shards lack, and copies in parts that were not finished, which
-     * are nobody's only copy.
+     * Accepts an unbroken stream, copies with nothing that the shards lack, and copies in unfinished parts, which are never the only copy.
      *
      * @param stream the stream from the shards to their copies
      * @throws CopiesDifferException if the copies have rows that the shards lack or have with other values
@@ -96,7 +95,7 @@ final class NewerCopyGuard {
         }
     }
 
-    /** All that copies have and their shards lack or have with other values, of shards whose copies can no longer follow. */
+    /** All rows that copies have and their shards lack or have with other values, for shards whose copies can no longer follow. */
     static Map<Integer, List<TableDifference>> list(MoveSession session, ShardSet shards, MoveListener listener)
             throws SQLException {
         Map<Integer, List<TableDifference>> all = new TreeMap<>();

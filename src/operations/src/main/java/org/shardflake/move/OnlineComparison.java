@@ -35,7 +35,7 @@ final class OnlineComparison implements AutoCloseable {
 
     private static final int ROUNDS = 20;
 
-    /** Before a cutover, which compares what is undecided. */
+    /** The number of rounds before a cutover, which compares what is still undecided. */
     private static final int FEW_ROUNDS = 3;
 
     private final Stream stream;
@@ -88,7 +88,7 @@ final class OnlineComparison implements AutoCloseable {
         return following;
     }
 
-    /** What the leader has now, and the follower once it has all of that. */
+    /** Records what the leader has now, which the follower will have later. */
     private void see() throws SQLException {
         see(sessions.first());
         catchUp();
@@ -118,7 +118,7 @@ final class OnlineComparison implements AutoCloseable {
         return undecided;
     }
 
-    /** What a row is on both servers. */
+    /** The versions of a row on both servers. */
     private record Seen(@Nullable Version leader, @Nullable Version follower) {}
 
     private List<Difference> confirm(Rows rows, List<Difference> suspects) throws SQLException {

@@ -89,7 +89,7 @@ final class Preparation {
         listener.reached(MoveStep.PUBLISHED);
     }
 
-    /** From here on the catalog has the move, so that deployments refuse its shards; an earlier deployment holds the lock. */
+    /** Creates the schemas. From here on the catalog has the move, so deployments refuse its shards; an earlier deployment holds the lock. */
     private void createSchema(ShardSet shards) throws SQLException {
         Connection from = session.source().control();
         Connection to = session.target().control();
@@ -119,7 +119,7 @@ final class Preparation {
         }
     }
 
-    /** A new one as the role that owns it on the source: what a mightier role owned would be mightier on the target. */
+    /** Deploys the function library, a new one as its owner on the source: a more privileged owner would give it more privileges on the target. */
     private static void deployLibrary(Connection from, Connection to) throws SQLException {
         List<String> owner = Grants.Owners.of(to).library().isPresent()
                 ? List.of()
@@ -145,7 +145,7 @@ final class Preparation {
                 session.lease().claim());
     }
 
-    /** Also after an interrupted copy in parts, which leaves a shard without indexes: the differences are those after they are built. */
+    /** The differences between both copies once indexes are built, which an interrupted copy in parts may have left out. */
     private Map<Integer, List<String>> differences(ShardSchemaCopy schema, ShardSet shards) throws SQLException {
         Map<Integer, List<String>> differences = schema.differences(shards);
         Connection from = session.source().control();

@@ -113,7 +113,7 @@ final class RemovalComparison implements AutoCloseable {
         return TableDifference.findCounting(after, copy, rows, names, unchanged.and(filter), () -> {});
     }
 
-    /** Without the rows that were written on the target at that moment. */
+    /** The differences without the rows that were written on the target at that moment. */
     private List<Difference> unchanged(Rows rows, List<Difference> some) throws SQLException {
         Set<String> keys = some.stream().map(Difference::key).collect(Collectors.toSet());
         Map<String, Version> first = rows.withKeys(before, keys);

@@ -28,7 +28,7 @@ public final class RestoredCatalog {
               FROM shardflake_catalog.move m JOIN shardflake_catalog.move_shard s ON s.move = m.id
             """;
 
-    /** Where the shard is; with a comparison after the cutover still to be made, and no attempt of before that could go on. */
+    /** Sets shards to their actual phase, with the comparison after the cutover still to be made, and invalidates earlier attempts. */
     private static final String SHARD_PHASES = """
             UPDATE shardflake_catalog.move_shard m
                SET phase = CASE WHEN s.server = v.target THEN 'switched' ELSE 'copied' END,
@@ -44,14 +44,14 @@ public final class RestoredCatalog {
     }
 
     /**
-     * What a catalog has counted of a move.
+     * The counters of a move in the catalog.
      *
      * @param claim how often it was taken up
      * @param attempts at the cutover of each shard
      */
     public record Counted(long claim, Map<Integer, Long> attempts) {}
 
-    /** What the catalog has counted of each move, by its tag. */
+    /** The counters of each move in the catalog, by its tag. */
     public Map<String, Counted> counted() throws SQLException {
         Map<String, Counted> counted = new HashMap<>();
         try (Connection connection = url.connect("shardflake doctor")) {
@@ -66,7 +66,7 @@ public final class RestoredCatalog {
     }
 
     /**
-     * How far a move has come on its servers.
+     * The progress of a move on its servers.
      *
      * @param claim the highest that a server obeys
      * @param phase the phase in which the move is; none if it is over

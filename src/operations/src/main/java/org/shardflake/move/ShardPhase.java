@@ -8,13 +8,13 @@ import java.util.Locale;
 
 /** The phase of one shard in a move. */
 public enum ShardPhase {
-    /** Not all of it is copied yet. */
+    /** The shard is not copied completely yet. */
     WAITING,
-    /** Also on the target, which follows. */
+    /** The shard is also on the target, which follows. */
     COPIED,
     /** A cutover attempt is under way, or was when its process stopped. */
     CUTTING_OVER,
-    /** On the target, and the source follows. */
+    /** The shard is on the target, and the source follows. */
     SWITCHED;
 
     static ShardPhase of(String text) {

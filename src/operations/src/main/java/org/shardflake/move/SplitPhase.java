@@ -11,12 +11,12 @@ import java.util.Locale;
 import org.apiguardian.api.API;
 import org.shardflake.move.exception.MoveException;
 
-/** How far the split of a server is. */
+/** The phase of a server's split. */
 @API(status = EXPERIMENTAL)
 public enum SplitPhase {
     /** The standby is one. */
     PREPARING,
-    /** The standby may be promoted, and goes on only if it was at the recorded position. */
+    /** The standby may be promoted; the split continues only if it was at the recorded position. */
     PROMOTING,
     /** The promoted standby is a server, refuses writes to every shard, and a move takes the shards over. */
     MOVING;

@@ -9,7 +9,7 @@ import static org.apiguardian.api.API.Status.EXPERIMENTAL;
 import org.apiguardian.api.API;
 
 /**
- * Where a standby stands still, cut off from its primary.
+ * The position at which a standby has stopped, cut off from its primary.
  *
  * @param lsn it has everything that was committed before, and nothing after, in bytes of the primary's log
  * @param nextXid no transaction with this number or a later one was committed there
@@ -18,7 +18,7 @@ import org.apiguardian.api.API;
 @API(status = EXPERIMENTAL)
 public record SplitPosition(long lsn, long nextXid, String started) {
 
-    /** As PostgreSQL writes it. */
+    /** The position as PostgreSQL writes it. */
     String asLsn() {
         return "%X/%X".formatted(lsn >>> 32, lsn & 0xFFFFFFFFL);
     }

@@ -12,7 +12,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.server.ServerUrl;
 
 /**
- * What is to be split.
+ * The servers and shards of a split.
  *
  * @param source the server in the shard map
  * @param target its standby, as the server that it will be

@@ -49,7 +49,7 @@ public final class Stream {
         return new Stream(tag, "forward", source, target);
     }
 
-    /** From the target to the source. */
+    /** The stream from the target to the source. */
     static Stream reverse(String tag, MoveServerSession source, MoveServerSession target) {
         return new Stream(tag, "reverse", target, source);
     }
@@ -103,14 +103,14 @@ public final class Stream {
     }
 
     /**
-     * Whether the slot is there and has been on this server from the beginning, so that nobody has lost what went through it. A slot
-     * that came here in a failover says nothing: the standby may have been behind.
+     * Whether the slot has been on this server from the beginning, so that nothing that went through it is lost. A slot that came here in a failover
+     * says nothing: the standby may have been behind.
      */
     boolean isUnbroken() throws SQLException {
         return hasSlot() && !hasFailedOver();
     }
 
-    /** Whether both ends are there, and nothing keeps the subscriber for good from getting what the publisher has. */
+    /** Whether both ends exist, and nothing permanently keeps the subscriber from receiving the publisher's changes. */
     boolean canFollow() throws SQLException {
         return hasSubscription() && Replication.keepsLog(publisher.control(), name) && !isAhead();
     }
@@ -188,8 +188,8 @@ public final class Stream {
     }
 
     /**
-     * If the subscriber is not connected, lets it connect as it would if it subscribed now: the password, or the address, may be
-     * another since. Not if that fails too, as without a password.
+     * Updates the subscriber's login if it isn't connected, since the password or the address may have changed. Not if that fails too, as without a
+     * password.
      */
     void logInAnew() throws SQLException {
         Connection connection = subscriber.control();
@@ -322,7 +322,7 @@ public final class Stream {
         } while (!reaches(mark, System.nanoTime() + LOOK.toNanos()));
     }
 
-    /** Its problem, not counting this many errors. */
+    /** The stream's problem, not counting this many errors. */
     Optional<StreamTrouble> trouble(long errorsBefore) throws SQLException {
         return StreamTrouble.find(
                 name,
@@ -340,14 +340,14 @@ public final class Stream {
                 name);
     }
 
-    /** How long a mark takes to arrive, at most the time given. */
+    /** The time that a mark takes to arrive, at most the time given. */
     Duration measureLag(Duration atMost) throws SQLException {
         long start = System.nanoTime();
         reaches(mark(), start + atMost.toNanos());
         return Duration.ofNanos(System.nanoTime() - start);
     }
 
-    /** How often the subscriber failed to apply a change; it retries by itself. */
+    /** The number of times that the subscriber failed to apply a change; it retries. */
     long errors() throws SQLException {
         return Sql.number(
                 subscriber.control(),

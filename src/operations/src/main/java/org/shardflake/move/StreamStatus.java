@@ -90,7 +90,7 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
         }
     }
 
-    /** What a stream has lost; nothing is known of one whose publisher does not answer. */
+    /** The losses of a stream; nothing is known of one whose publisher does not answer. */
     static Optional<StreamTrouble> loss(String name, MoveServer publisher) throws SQLException {
         try {
             return Sql.with(
@@ -122,7 +122,7 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
                 .orElse(new StreamStatus(false, 0, 0, 0, ""));
     }
 
-    /** What the subscriber knows besides. */
+    /** Adds what the subscriber knows. */
     private StreamStatus with(
             String name,
             StreamTrouble.Side publisher,

@@ -62,7 +62,7 @@ public final class Preflight {
     /** The last one counts. */
     private static final String ANY = " target_session_attrs=any";
 
-    /** What a subscription of a role that is no superuser gets without a password, or if the server does not ask for it. */
+    /** The SQLSTATE for a subscription of a role that isn't a superuser, without a password or on a server that does not ask for one. */
     private static final String PROHIBITED = "2F003";
 
     /** Tables of the shards, with what the checks need; $1 is the list of schemas. */
@@ -141,7 +141,7 @@ public final class Preflight {
                 problems.isEmpty() ? "" : WorkerSettings.REMEDY);
     }
 
-    /** While the target is a standby, on which nothing can be created. */
+    /** Checks connections while the target is a standby, on which nothing can be created. */
     private void checkReachable() throws SQLException {
         if (Replication.silencesTheLog(from)) {
             checkReachable("source-reaches-target", from, "shardflake_preflight", target, source, ANY);
@@ -259,7 +259,7 @@ public final class Preflight {
                 all ? "" : Advice.of("deploy them with %s", CliCommand.SCHEMA_DEPLOY));
     }
 
-    /** What is there might be another's, and no advice may lead to removing it. */
+    /** Checks that both servers are of one installation; otherwise advice could lead to removing objects of another. */
     private boolean isOfOneInstallation() throws SQLException {
         Optional<InstallationIdentity> own = InstallationIdentity.ofServer(from);
         Optional<InstallationIdentity> its = InstallationIdentity.ofServer(to);

@@ -104,7 +104,7 @@ public final class ServerChecks {
                                 : "set max_slot_wal_keep_size = -1 and idle_replication_slot_timeout = 0, or watch the lag: a move that has lost its slot has to be ended, and to begin again"));
     }
 
-    /** Each is asked for by itself. */
+    /** Checks each privilege separately. */
     private void checkPrivileges() throws SQLException {
         List<Grant> missing = Grants.missing(connection, Grants.Work.MOVES, elsewhere);
         String role = Sql.text(connection, "SELECT current_user");
@@ -124,8 +124,8 @@ public final class ServerChecks {
     }
 
     /**
-     * Whether the move goes on after a failover of this server. A primary does not know what its standbys are set to, but it sees
-     * the connection by which they keep slots, their feedback, and its own part.
+     * Whether the move survives a failover of this server. A primary does not know what its standbys are set to, but it sees the connection by which
+     * they keep slots, their feedback, and its own part.
      */
     private void checkFailover() throws SQLException {
         if (!Sql.isTrue(connection, HAS_STANDBY)) {

@@ -55,7 +55,7 @@ public final class AutoRebalance implements AutoCloseable {
     private final SafetyCheck surroundings;
     private final Set<Integer> turnedBack = new TreeSet<>();
 
-    /** What a round is going to do. */
+    /** The plan of a round. */
     private record Intent(LoadSurvey survey, List<MoveRequest> moves) {}
 
     /**

@@ -10,7 +10,7 @@ import java.time.Duration;
 import org.apiguardian.api.API;
 
 /**
- * What an {@link AutoRebalance} may do.
+ * The limits of an {@link AutoRebalance}.
  *
  * @param plan the constraints of each round's plan
  * @param over how long a round measures before it plans

@@ -22,19 +22,19 @@ import org.shardflake.move.parallel.MoveRequest;
 @API(status = EXPERIMENTAL)
 public record Decision(Instant time, Choice choice, Optional<MoveRequest> move, String saw, String why) {
 
-    /** What was decided. */
+    /** The decision of a round. */
     public enum Choice {
-        /** Nothing is to be moved. */
+        /** Leave all shards where they are. */
         STAY,
         /** Something should be moved, and not now. */
         WAIT,
-        /** To move shards. */
+        /** Move shards. */
         MOVE,
-        /** To leave shards that were moved where they are. */
+        /** Leave moved shards on their new servers. */
         KEEP,
-        /** To move shards home. */
+        /** Move shards back. */
         TURN_BACK,
-        /** To end here. */
+        /** Stop rebalancing. */
         STOP
     }
 
@@ -50,7 +50,7 @@ public record Decision(Instant time, Choice choice, Optional<MoveRequest> move, 
         return Instant.now().truncatedTo(ChronoUnit.SECONDS);
     }
 
-    /** As a line of a log. */
+    /** The decision as a line of a log. */
     @Override
     public String toString() {
         String what = choice.name().toLowerCase(Locale.ROOT).replace('_', ' ');

@@ -60,13 +60,13 @@ final class MeasuredServer {
         }
     }
 
-    /** By the measure with this number: 1 is the mean. */
+    /** The utilisation by the measure with this number; 1 is the mean. */
     double utilisation(int measure) {
         double mean = measures.get(measure).mean();
         return mean == 0 ? 0 : loads[measure] / capacity / mean;
     }
 
-    /** By the measure by which it is loaded most. */
+    /** The utilisation by the measure that loads the server most. */
     double utilisation() {
         double most = 0;
         for (int i = 0; i < loads.length; i++) {
@@ -86,7 +86,7 @@ final class MeasuredServer {
         return most;
     }
 
-    /** How much the sum of capacity * utilisation² over all servers and measures falls if a shard goes from here to there. */
+    /** The decrease in the sum of capacity * utilisation² over all servers and measures if a shard goes from here to there. */
     double gain(int shard, MeasuredServer there) {
         double gain = 0;
         for (int i = 0; i < loads.length; i++) {

@@ -12,7 +12,7 @@ public enum RebalanceBy {
     COUNT,
     /** The rows written in its shards per second. */
     RATE,
-    /** Rows written and bytes, each by itself: what is gained in one is not lost in the other. */
+    /** Rows written and bytes, each separately: a gain in one is not lost in the other. */
     BOTH;
 
     /** Whether rates are needed. Then moves have to be worth the bytes they copy. */

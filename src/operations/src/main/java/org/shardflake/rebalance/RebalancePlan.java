@@ -63,7 +63,7 @@ public record RebalancePlan(
             Change toLoad,
             String reason) {}
 
-    /** What the moves copy, if the plan tells. */
+    /** The bytes that the moves copy, if the plan has them. */
     public OptionalLong bytes() {
         return moves.stream().anyMatch(move -> move.bytes() == null)
                 ? OptionalLong.empty()
@@ -72,7 +72,7 @@ public record RebalancePlan(
                         .sum());
     }
 
-    /** How many shards move. */
+    /** The number of shards that move. */
     public int shardCount() {
         return moves.stream().mapToInt(move -> move.shards().size()).sum();
     }

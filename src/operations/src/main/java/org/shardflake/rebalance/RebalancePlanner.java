@@ -263,7 +263,10 @@ public final class RebalancePlanner {
         return above != null && isWorth(from, to, above) ? above : null;
     }
 
-    /** As in Citus: worth it if the target stays no more loaded than the source, otherwise only for a gain that justifies the copying. */
+    /**
+     * Whether a move is worth it, as in Citus: if the target stays no more loaded than the source, otherwise only for a gain that justifies the
+     * copying.
+     */
     private boolean isWorth(ServerLoad from, ServerLoad to, Shard shard) {
         long weight = shard.weight();
         if (weight <= 0) {
@@ -312,7 +315,7 @@ public final class RebalancePlanner {
         return routes;
     }
 
-    /** Shards of one server with the same weight are interchangeable: hands them out so that ranges stay together. */
+    /** Distributes interchangeable shards, which have one server and the same weight, so that ranges stay together. */
     private void interchange(Map<Route, List<Integer>> routes) {
         Map<String, Map<Long, List<Step>>> alike = new LinkedHashMap<>();
         for (Step step : steps) {

@@ -46,7 +46,7 @@ public record RebalanceSettings(
         }
     }
 
-    /** Nothing pinned, drained or excluded; any number of moves. */
+    /** Settings without pinned, drained or excluded shards, and with any number of moves. */
     public static RebalanceSettings by(RebalanceBy by) {
         return new RebalanceSettings(
                 by,

@@ -12,20 +12,20 @@ import org.shardflake.catalog.MapChange;
 import org.shardflake.catalog.ShardCatalog;
 
 /**
- * What changed its server not long ago, whoever moved it, as the catalog's history has it.
+ * The shards that changed their server recently, in the catalog's history, whoever moved them.
  *
  * @param changes of the shard map, one for each shard and move
  */
 public record RecentMoves(List<MapChange> changes) {
 
-    /** How many changes of the map to look at: more than there are shards. */
+    /** The number of map changes to read: more than there are shards. */
     private static final int HISTORY = 10_000;
 
     public RecentMoves {
         changes = List.copyOf(changes);
     }
 
-    /** Those of the time before now. */
+    /** The recent moves within a time before now. */
     public static RecentMoves within(Duration time, ShardCatalog catalog) {
         Instant since = Instant.now().minus(time);
         return new RecentMoves(catalog.history(HISTORY).stream()

@@ -47,7 +47,7 @@ final class ServerLoad {
         this.excluded = excluded;
     }
 
-    /** How much of the load a server should have, compared with others. */
+    /** The share of the load that a server should have, relative to others. */
     static double capacity(Server server) {
         String text = server.labels().getOrDefault(LABEL, "1");
         try {

@@ -11,20 +11,20 @@ import org.shardflake.load.ShardRate;
 import org.shardflake.load.ShardSizes;
 
 /**
- * What shards weigh, by number.
+ * The weights of shards, by number.
  *
  * @param bytes of a shard: what it costs to move, and its load in a plan by bytes; not called for a plan by count
  * @param rate rows written per second in a shard; called only for a plan by rate or by both
  */
 public record ShardLoads(IntToLongFunction bytes, IntToDoubleFunction rate) {
 
-    /** As they were measured; a shard without a rate has none. */
+    /** The measured loads; a shard without a rate has none. */
     public static ShardLoads measured(ShardSizes sizes, Map<Integer, ShardRate> rates) {
         return new ShardLoads(
                 sizes::bytes, shard -> rates.getOrDefault(shard, ShardRate.NONE).written());
     }
 
-    /** Without rates, for a plan by bytes or by count. */
+    /** The loads without rates, for a plan by bytes or by count. */
     public static ShardLoads ofBytes(IntToLongFunction bytes) {
         return new ShardLoads(bytes, shard -> {
             throw new IllegalArgumentException("a plan by rate needs rates");

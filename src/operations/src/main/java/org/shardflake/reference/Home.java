@@ -15,7 +15,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 
 /**
- * What the catalog says of reference tables.
+ * The catalog's record of reference tables.
  *
  * @param server where they are written
  * @param tag names the streams from there
@@ -30,7 +30,7 @@ record Home(
         @Nullable String old,
         @Nullable String oldTag) {
 
-    /** What is said where there is none. */
+    /** The failure if there is no home. */
     static ShardflakeException missing() {
         return new ShardflakeException(
                 ShardflakeException.Kind.PRECONDITION,

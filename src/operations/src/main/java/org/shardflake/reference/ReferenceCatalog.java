@@ -19,7 +19,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.AdvisoryLock;
 
-/** What the catalog says of reference tables, and the lock of whoever changes them. For one thread. */
+/** The catalog's record of reference tables, and the lock held while changing them. For one thread. */
 final class ReferenceCatalog implements AutoCloseable {
 
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(10);
@@ -58,7 +58,7 @@ final class ReferenceCatalog implements AutoCloseable {
         return connection;
     }
 
-    /** What the catalog of a connection says; empty if there are no reference tables, or it is of an older version. */
+    /** The record in the catalog of a connection; empty if there are no reference tables, or the catalog is of an older version. */
     static Optional<Home> home(Connection connection) throws SQLException {
         if (!Sql.isTrue(connection, "SELECT to_regclass('shardflake_catalog.reference') IS NOT NULL")) {
             return Optional.empty();
@@ -101,7 +101,7 @@ final class ReferenceCatalog implements AutoCloseable {
                 tag(number + 1));
     }
 
-    /** Nobody but the holder of the lock gets here; the condition is for one whose lock was lost with its connection. */
+    /** Switches the home. Only the holder of the lock gets here; the condition is for one whose lock was lost with its connection. */
     void switchHome(Home home) throws SQLException {
         int changed = Sql.update(
                 connection,
@@ -123,7 +123,7 @@ final class ReferenceCatalog implements AutoCloseable {
                 "UPDATE shardflake_catalog.reference SET next_home = NULL, next_tag = NULL, old_home = NULL, old_tag = NULL, changed_at = clock_timestamp()");
     }
 
-    /** Whether it was not recorded before. */
+    /** Records a delete; false if it was recorded before. */
     boolean beginDelete(String table, List<String> key) throws SQLException {
         return Sql.update(
                         connection,

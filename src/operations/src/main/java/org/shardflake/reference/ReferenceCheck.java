@@ -22,7 +22,7 @@ import org.shardflake.server.ServerUrl;
 public final class ReferenceCheck {
 
     /**
-     * What was found.
+     * A problem with its remedy.
      *
      * @param server a server of the shard map, or "catalog"
      * @param name what was checked, such as reference-stream
@@ -31,7 +31,7 @@ public final class ReferenceCheck {
 
     private static final Advice REPAIR = Advice.of("bring it in order with %s", CliCommand.REFERENCE_REPAIR);
 
-    /** By the argument of the trigger: see reference_write. */
+    /** Finds tables without a guard, by the argument of the trigger: see reference_write. */
     private static final String UNGUARDED = """
             SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
              WHERE n.nspname = 'reference' AND c.relkind IN ('r', 'p')
@@ -56,7 +56,7 @@ public final class ReferenceCheck {
     }
 
     /**
-     * Everything that can be found.
+     * Runs all checks.
      *
      * @param urls the URLs of the shard map's servers, by name; those that cannot be reached are left out
      */

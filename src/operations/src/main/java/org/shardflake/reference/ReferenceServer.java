@@ -23,7 +23,7 @@ final class ReferenceServer implements AutoCloseable {
 
     private static final String APPLICATION = "shardflake reference";
 
-    /** Less than the time after which a server looks for deadlocks, so that no writer is the victim of one with us. */
+    /** The lock timeout; shorter than the time after which a server looks for deadlocks, so that no writer is the victim of one with us. */
     private static final Duration LOCK_TIMEOUT = Duration.ofMillis(300);
 
     private static final String TABLES =

@@ -26,10 +26,10 @@ import org.shardflake.server.ServerUrl;
 /** One command's work on reference tables, with the catalog locked and connections to all servers. For one thread. */
 final class ReferenceSession implements AutoCloseable {
 
-    /** How long writers may keep a command from its locks. */
+    /** The time for which writers may keep a command from its locks. */
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(30);
 
-    /** How long writers may have to wait for a server that is behind. */
+    /** The time for which writers may have to wait for a server that is behind. */
     private static final Duration FOLLOW_PATIENCE = Duration.ofSeconds(10);
 
     private final ReferenceCatalog catalog;
@@ -181,7 +181,7 @@ final class ReferenceSession implements AutoCloseable {
         }
     }
 
-    /** Of servers that have left the shard map otherwise than by {@link ReferenceTables#remove}. */
+    /** Drops slots of servers that have left the shard map otherwise than by {@link ReferenceTables#remove}. */
     void dropStaleSlots(Home home) throws SQLException {
         // Not those that this command began with: one may have been added before it got the lock.
         Set<String> names = Set.copyOf(

@@ -62,7 +62,7 @@ final class ReferenceStream {
         return "shardflake_" + tag;
     }
 
-    /** Of the slot and the subscription. Slots know fewer characters than names of servers. */
+    /** The name of the slot and the subscription. Slots know fewer characters than names of servers. */
     static String name(String tag, String server) {
         try {
             byte[] digest = MessageDigest.getInstance("SHA-256").digest(server.getBytes(UTF_8));
@@ -164,7 +164,7 @@ final class ReferenceStream {
         }
     }
 
-    /** Why the server does not follow, as far as both servers can tell; empty if nothing is known. */
+    /** The reason why the server does not follow, as far as both servers can tell; empty if nothing is known. */
     Optional<String> trouble() throws SQLException {
         return trouble(home.name(), home.control(), copy.name(), copy.control(), name);
     }

@@ -49,7 +49,7 @@ public final class ReferenceTables {
         this.urls = new LinkedHashMap<>(urls);
     }
 
-    /** The server where reference tables are written, as the catalog says; empty if there are none. */
+    /** The server where reference tables are written, from the catalog; empty if there are none. */
     public static Optional<String> home(ServerUrl catalog) {
         return Sql.translating(() -> Sql.with(
                 catalog.connect("shardflake reference"),
@@ -57,7 +57,7 @@ public final class ReferenceTables {
     }
 
     /**
-     * What was deployed.
+     * The result of a deployment.
      *
      * @param home where the tables are written
      * @param changeSets how many changesets were run, the same on every server
@@ -182,7 +182,7 @@ public final class ReferenceTables {
     }
 
     /**
-     * What was adopted.
+     * The result of an adoption.
      *
      * @param rows how many rows the table has
      * @param copied how many of them were copied now: none, or all
@@ -290,7 +290,7 @@ public final class ReferenceTables {
         }
     }
 
-    /** Where the tables are written, and how far the other servers are. Writes a mark, whose arrival it awaits for up to 5 s. */
+    /** The home of the tables, and the state of the other servers. Writes a mark, whose arrival it awaits for up to 5 s. */
     public ReferenceStatus status() {
         return Sql.translating(() -> {
             Home home = Sql.with(catalog.connect("shardflake reference"), ReferenceCatalog::home)

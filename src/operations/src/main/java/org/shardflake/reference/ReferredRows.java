@@ -84,7 +84,7 @@ final class ReferredRows {
     }
 
     /**
-     * Requires that all of them are there still.
+     * Requires that all of the rows still exist.
      *
      * @throws ShardflakeException if one was deleted, or got another key
      */

@@ -48,7 +48,7 @@ final class RowCopy {
     private final Connection from;
     private final Connection to;
 
-    /** Both connections are in a transaction, which the caller ends. */
+    /** Compares over two connections in transactions that the caller ends. */
     RowCopy(Connection from, Connection to) {
         this.from = from;
         this.to = to;

@@ -76,7 +76,7 @@ final class RowDeletion {
                 .collect(Collectors.joining(" AND "));
     }
 
-    /** As PostgreSQL writes the values: the catalog's record of a row that is given as 1 and then as 01 is one record. */
+    /** The key as PostgreSQL writes it: 1 and 01 are one record in the catalog. */
     private List<String> canonical(List<KeyColumn> columns, List<String> key) throws SQLException {
         if (columns.size() != key.size()) {
             throw new ShardflakeException(
@@ -156,7 +156,7 @@ final class RowDeletion {
         }
     }
 
-    /** Takes back what was begun. If that fails, the catalog has it still, so the same command can be run again. */
+    /** Undoes what was begun. If that fails, the catalog has it still, so the same command can be run again. */
     private void forget(Exception failure) {
         if (isRecorded) {
             try {
@@ -191,7 +191,7 @@ final class RowDeletion {
         }
     }
 
-    /** Keeps writers away, waits until all servers have what they wrote, and records what is begun. */
+    /** Locks out writers, waits until all servers have received their writes, and records the delete. */
     private void begin() throws SQLException {
         long version = ReferenceSession.hold(from, List.of(table));
         for (ReferenceStream stream : streams) {
@@ -241,7 +241,7 @@ final class RowDeletion {
         }
     }
 
-    /** They would let the row go, and rows of shards with it. The transaction's lock keeps others from adding one. */
+    /** Refuses foreign keys that would delete rows of shards along with the row. The transaction's lock keeps others from adding one. */
     private void refuseForeignKeysThatChangeRows(ReferenceServer server) throws SQLException {
         List<String> changing = Sql.list(server.work(), CHANGING, row -> row.getString(1), table, table);
         if (!changing.isEmpty()) {

@@ -147,7 +147,7 @@ final class SchemaDeployment {
         });
     }
 
-    /** If a server fails here, the next run does what is left. */
+    /** Commits on the copies; if a server fails here, the next run does the rest. */
     private void commit(List<ReferenceServer> copies) {
         List<String> failed = new ArrayList<>();
         for (ReferenceServer copy : copies) {

@@ -24,15 +24,15 @@ import org.shardflake.server.SqlText;
 /** Turns a table that each shard has, with the same rows, into a reference table: compares all copies, and takes the rows of one over. */
 final class TableAdoption {
 
-    /** All shards have the same rows; this one's are taken. */
+    /** The shard whose rows are taken; all shards have the same. */
     private static final int FIRST = 0;
 
     private static final int SHOWN = 5;
 
-    /** What the id of a changeset may consist of. */
+    /** The characters that the id of a changeset may have. */
     private static final Pattern PLAIN = Pattern.compile("\\w+");
 
-    /** Of the tables of this name in some schemas, by schema. */
+    /** The columns of the tables of this name in some schemas, by schema. */
     private static final String COLUMNS = """
             SELECT n.nspname, string_agg(format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY a.attname)
               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
@@ -52,7 +52,7 @@ final class TableAdoption {
                AND pg_get_serial_sequence(attrelid::regclass::text, attname) IS NOT NULL
             """;
 
-    /** With an empty search_path, so that the constraint's definition names the schema. */
+    /** The foreign keys, read with an empty search_path, so that their definitions name the schema. */
     private static final String FOREIGN_KEYS = """
             SELECT format('ALTER TABLE %I DROP CONSTRAINT %I, ADD CONSTRAINT %2$I %s;', c.relname, k.conname,
                           replace(pg_get_constraintdef(k.oid), ' REFERENCES ' || ?::text || '.', ' REFERENCES reference.'))

@@ -20,7 +20,7 @@ import org.shardflake.server.SqlText;
 /** Makes and removes subscriptions and replication slots, each on its server, whatever the state of the other one. */
 public final class Replication {
 
-    /** Where the connection string is kept for a moment: what COPY brings is in no log. */
+    /** A temporary table for the connection string: what COPY brings is not logged. */
     private static final String SECRET = "CREATE TEMPORARY TABLE shardflake_conninfo (conninfo text) ON COMMIT DROP";
 
     /** The block catches errors, since the server's log has the text of a statement that fails, and of those around it. */

@@ -23,11 +23,11 @@ public record StreamTrouble(String what, Outlook outlook) {
     public enum Outlook {
         /** What the move needs is gone: it has to be ended, see {@link Move#wayOut}. */
         ENDING,
-        /** Only people can mend it. */
+        /** Someone has to fix it. */
         LASTING,
-        /** The server, which retries by itself, can recover soon. */
+        /** The server, which retries, can recover soon. */
         PASSING,
-        /** It ends when something else does. */
+        /** It waits for something else to end. */
         WAITING
     }
 
@@ -47,7 +47,7 @@ public record StreamTrouble(String what, Outlook outlook) {
                AND (SELECT count(*) FROM pg_stat_subscription WHERE pid IS NOT NULL) >= current_setting('max_logical_replication_workers')::integer
             """;
 
-    /** Before PostgreSQL 18 slots and origins have one limit. */
+    /** The limit of origins; before PostgreSQL 18 it is that of slots. */
     private static final String ORIGINS =
             "COALESCE(current_setting('max_active_replication_origins', true), current_setting('max_replication_slots'))";
 
@@ -56,7 +56,7 @@ public record StreamTrouble(String what, Outlook outlook) {
                AND (SELECT count(*) FROM pg_replication_origin_status) >= %s::integer
             """.formatted(ORIGINS);
 
-    /** What a sender waits for, for hours if need be. Before PostgreSQL 17 it waits for nothing. */
+    /** Standbys for which a sender waits, for hours if need be. Before PostgreSQL 17 it waits for nothing. */
     private static final String LACKING_STANDBYS = """
             SELECT string_agg(name, ', ' ORDER BY name)
               FROM (SELECT btrim(item, ' "') FROM string_to_table(current_setting('synchronized_standby_slots', true), ',') item) named (name)
@@ -159,7 +159,7 @@ public record StreamTrouble(String what, Outlook outlook) {
                                 .formatted(publisher.name(), slots, subscriber)));
     }
 
-    /** What a subscription waits for when others have all workers: the server only logs it. */
+    /** The trouble of a subscription that waits while others have all workers, which the server only logs. */
     private static Optional<StreamTrouble> lackOfWorkers(String stream, Side subscriber) throws SQLException {
         return Sql.isTrue(subscriber.connection(), NO_WORKER_LEFT, stream)
                 ? waiting(
@@ -173,7 +173,7 @@ public record StreamTrouble(String what, Outlook outlook) {
                 : Optional.empty();
     }
 
-    /** What a worker ends for as soon as it begins, and begins again: the server only logs it. */
+    /** The trouble of a worker that fails right after each start for lack of an origin, which the server only logs. */
     private static Optional<StreamTrouble> lackOfOrigins(String stream, Side subscriber) throws SQLException {
         Connection connection = subscriber.connection();
         if (!Replication.maySeeOrigins(connection) || !Sql.isTrue(connection, NO_ORIGIN_LEFT, stream)) {

@@ -26,7 +26,7 @@ import org.shardflake.server.ServerUrl;
  */
 public record WorkerSettings(String server, Map<String, String> values, boolean hasXml, boolean hasMoney) {
 
-    /** What helps against every problem. */
+    /** The advice for every problem. */
     public static final String REMEDY =
             "take it back where it was set, since replication has it too: ALTER ROLE ... RESET, ALTER DATABASE ... RESET, or postgresql.conf";
 
@@ -65,7 +65,7 @@ public record WorkerSettings(String server, Map<String, String> values, boolean 
                 Sql.isTrue(connection, HAS_COLUMN, shards, "money"));
     }
 
-    /** What would change values that servers replicate to each other. */
+    /** The settings that would change values that servers replicate to each other. */
     public static List<Problem> problems(Collection<WorkerSettings> servers) {
         List<Problem> problems = new ArrayList<>();
         boolean anyXml = servers.stream().anyMatch(WorkerSettings::hasXml);

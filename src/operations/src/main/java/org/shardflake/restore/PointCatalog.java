@@ -20,7 +20,7 @@ import org.shardflake.restore.RestorePoint.Place;
 /** The restore points that the catalog has recorded. */
 final class PointCatalog {
 
-    /** Complete in a restored catalog, too, where the record is as it was right before the catalog's own point. */
+    /** The restore points, complete even in a restored catalog, whose record is as it was right before the catalog's own point. */
     private static final String POINTS = """
             SELECT p.name, p.phase = 'complete' OR p.phase = 'on all servers' AND CASE
                        WHEN pg_is_in_recovery() THEN false

@@ -37,7 +37,7 @@ final class QuietMoment implements AutoCloseable {
             SELECT 1 FROM shardflake_catalog.installation FOR UPDATE;
             """;
 
-    /** So that a session whose program is gone or stopped holds up no cutover for long. */
+    /** A limit so that a session whose program is gone or stopped does not hold up cutovers for long. */
     private static final String NOT_FOREVER = "SET idle_in_transaction_session_timeout = '30s'";
 
     private static final String IN_THE_WAY = """

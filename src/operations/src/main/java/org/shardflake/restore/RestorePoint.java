@@ -19,7 +19,7 @@ import java.util.List;
 public record RestorePoint(
         String name, boolean isComplete, Instant begunAt, long mapVersion, String placements, List<Place> places) {
 
-    /** What the catalog is called among the servers. */
+    /** The catalog's name among the servers. */
     public static final String CATALOG = "catalog";
 
     public RestorePoint {

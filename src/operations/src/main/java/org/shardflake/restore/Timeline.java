@@ -16,19 +16,19 @@ final class Timeline {
 
     private Timeline() {}
 
-    /** Where a timeline was left, and why: {@code at restore point "before"}. */
+    /** The end of a timeline, and the reason: {@code at restore point "before"}. */
     record End(String lsn, String reason) {}
 
     static long ofWalFile(String walFile) {
         return Long.parseLong(walFile.substring(0, 8), 16);
     }
 
-    /** The file, below the data directory, that says where a timeline came from. */
+    /** The history file of a timeline, below the data directory. */
     static String historyFile(long timeline) {
         return "pg_wal/%08X.history".formatted(timeline);
     }
 
-    /** Where a timeline was left, according to the history of a later one. */
+    /** The end of a timeline, according to the history of a later one. */
     static Optional<End> end(String history, long timeline) {
         return LEFT.matcher(history)
                 .results()

@@ -35,7 +35,7 @@ final class RunTable {
     }
 
     /**
-     * Makes it in all shards that lack it, so that the schema of all shards stays the same.
+     * Creates the table in all shards that lack it, so that all shards keep the same schema.
      *
      * @throws ShardflakeException if a shard is being moved, whose schema has to stay as it is
      */

@@ -8,7 +8,7 @@ import java.util.List;
 import org.shardflake.ShardSet;
 
 /**
- * What became of statements in many shards.
+ * The outcome of statements in many shards.
  *
  * @param run the run's name
  * @param done the shards in which they were run now
@@ -27,7 +27,7 @@ public record ScriptReport(
     /** A shard in which the statements failed, and what they met. */
     public record Failure(int shard, String server, String error) {}
 
-    /** Whether they have been run in all shards. */
+    /** Whether the statements have been run in all shards. */
     public boolean isComplete() {
         return failures.isEmpty() && left.isEmpty();
     }

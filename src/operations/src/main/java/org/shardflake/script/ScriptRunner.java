@@ -65,7 +65,7 @@ public final class ScriptRunner {
     }
 
     /**
-     * Those of the shards in which the statements have not been run. Changes nothing.
+     * The shards in which the statements have not been run. Changes nothing.
      *
      * @throws ShardflakeException if other statements have been run under this name
      */
@@ -148,7 +148,7 @@ public final class ScriptRunner {
         private final Queue<Integer> waiting;
         private final IntConsumer listener;
         private final Set<Integer> done = new ConcurrentSkipListSet<>();
-        /** By another command, meanwhile. */
+        /** Shards that another command has done in the meantime. */
         private final Set<Integer> doneBefore = new ConcurrentSkipListSet<>();
 
         private final LongAdder rows = new LongAdder();
@@ -223,7 +223,7 @@ public final class ScriptRunner {
             }
         }
 
-        /** How many rows they changed, or {@link #BEFORE} if they were run before. */
+        /** The number of rows that the statements changed, or {@link #BEFORE} if they were run before. */
         private long runOnce(int shard) throws Exception {
             boolean mayBeOurs = false;
             for (int tried = 1; ; tried++) {

@@ -7,7 +7,7 @@ package org.shardflake.script;
 import java.time.Duration;
 
 /**
- * How statements are run in many shards.
+ * The settings for running statements in many shards.
  *
  * @param run the run's name; what was run once under it in a shard is not run there again. Empty for a digest of the statements
  * @param parallelism how many shards at a time: 1 or more

@@ -43,7 +43,7 @@ final class SplitChecks {
             ) right_of (statement, present) WHERE NOT present
             """;
 
-    /** In which the standby is a copy that nobody closes or removes. */
+    /** Databases that the standby has as copies, and that the split neither closes nor removes. */
     private static final String OTHER_DATABASES =
             "SELECT datname FROM pg_database WHERE datallowconn AND datname NOT IN ('template0', 'template1', 'postgres', current_database()) ORDER BY datname";
 
@@ -51,7 +51,7 @@ final class SplitChecks {
             "SELECT DISTINCT COALESCE(usename, '?') FROM pg_stat_activity WHERE datid IS NOT NULL AND pid <> pg_backend_pid() AND application_name !~ '^shardflake' ORDER BY 1";
 
     /**
-     * An URL by which somebody may come to a server.
+     * A URL that may lead to a server.
      *
      * @param what what has it
      * @param isServers whether it is the server's own, of which commands make sure that it leads to a primary
@@ -140,7 +140,7 @@ final class SplitChecks {
                 "give the URL of a physical standby of %s, with the same database".formatted(source.name()));
     }
 
-    /** What streams from it would become a copy of the new server; and a slot of another server is not ours to drop. */
+    /** Refuses servers that stream from the standby, which would become copies of the new server, and slots that aren't ours to drop. */
     private void checkUpstream() throws SQLException {
         long its = Standby.standbys(standby);
         add(
@@ -162,7 +162,7 @@ final class SplitChecks {
                         .formatted(source.name()));
     }
 
-    /** Nobody may know the standby as another host of a server: clients ask for the primary, and there will be two. */
+    /** Refuses a standby whose address is in a URL of another server: clients ask for the primary, and there will be two. */
     private void checkAddresses(List<KnownUrl> urls) throws SQLException {
         Set<String> found = new LinkedHashSet<>();
         List<String> its = List.of(request.standby().hosts().split(","));
@@ -306,7 +306,7 @@ final class SplitChecks {
         return Optional.of(cluster.isEmpty() ? "walreceiver" : cluster);
     }
 
-    /** What the standby has as well as the source, and must not use. */
+    /** Checks objects that the standby shares with the source and must not use. */
     private void checkCopied(Connection catalogs) throws SQLException {
         List<String> subscriptions = Standby.enabledSubscriptions(from);
         add(

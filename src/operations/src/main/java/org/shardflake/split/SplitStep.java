@@ -27,7 +27,7 @@ public enum SplitStep {
     POSITIONED,
     /** The standby is a primary. */
     PROMOTED,
-    /** It refuses writes to all shards. */
+    /** The server refuses writes to all shards. */
     CLOSED,
     /** The catalog has it as a server, and the move of its shards. */
     MOVE_RECORDED,

@@ -58,7 +58,7 @@ public final class Splitter {
     private static final Duration SENDER_PATIENCE = Duration.ofSeconds(20);
 
     private final ServerUrl catalogUrl;
-    /** What sessions are called in which no split is taken up. */
+    /** The name of sessions in which no split is taken up. */
     private final String mark;
 
     private final SplitCatalog catalog;
@@ -175,7 +175,7 @@ public final class Splitter {
         }
     }
 
-    /** How anybody may come to the catalog or a server of the shard map. */
+    /** The URLs by which clients may reach the catalog or a server of the shard map. */
     private List<SplitChecks.KnownUrl> known() {
         List<SplitChecks.KnownUrl> known = new ArrayList<>();
         known.add(new SplitChecks.KnownUrl("the catalog's URL", catalogUrl, true));
@@ -199,8 +199,8 @@ public final class Splitter {
     }
 
     /**
-     * Begins a split or goes on with it, until the standby is a server that refuses writes to all shards, and the move that takes the
-     * shards over is recorded. {@link Mover#carryOut} does the rest, and {@link #finish} tidies up.
+     * Begins or resumes a split, until the standby is a server that refuses writes to all shards, and the move that takes the shards over is
+     * recorded. {@link Mover#carryOut} does the rest, and {@link #finish} tidies up.
      *
      * @return the number of the move; it may have ended already
      * @throws MoveRefusedException if a check fails, or the standby cannot be used any more
@@ -316,7 +316,7 @@ public final class Splitter {
                 .findFirst();
     }
 
-    /** What is removed from the standby must be a copy. */
+    /** Requires that the shards to be removed from the standby are copies. */
     private static void requireApart(Standby standby, MoveServerSession source, SplitCatalog.Lease lease)
             throws SQLException {
         try (SameServer there = SameServer.as(standby.side().control())) {
@@ -422,7 +422,7 @@ public final class Splitter {
         }
     }
 
-    /** What sent the log to it ends at the cut, unless that was another standby. */
+    /** Requires that the source sent the log to the standby, unless another standby relayed it: it must end at the cut. */
     private void requireItStreamedFrom(MoveServerSession source, Standby standby, String slot, List<Integer> before)
             throws SQLException {
         boolean ended = !before.isEmpty()
@@ -489,7 +489,7 @@ public final class Splitter {
         }
     }
 
-    /** The source keeps its log for it, and nobody streams from it any more. */
+    /** Drops the standby's slot, for which the source would keep its log in vain. */
     private static void dropStandbySlot(Connection source, Split split) throws SQLException {
         String slot = split.standbySlot().orElse("");
         if (Sql.isTrue(
@@ -500,11 +500,11 @@ public final class Splitter {
         }
     }
 
-    /** What cancelling a split has left behind. */
+    /** The remains of a cancelled split. */
     public enum Cancelled {
         /** The standby follows its primary as before. */
         STANDBY_AS_BEFORE,
-        /** The standby was told to be a primary, or may have been, or does not answer: it must be stopped for good. */
+        /** The standby was told to become a primary, may have been, or does not answer: it must be stopped for good. */
         STANDBY_TO_BE_THROWN_AWAY
     }
 
@@ -536,7 +536,7 @@ public final class Splitter {
         return asBefore ? Cancelled.STANDBY_AS_BEFORE : Cancelled.STANDBY_TO_BE_THROWN_AWAY;
     }
 
-    /** A move that has ended and a server that is gone leave nothing that could go on. */
+    /** Requires that the split cannot continue: its move has ended, or its server is gone. */
     private void requireNothingToGoOn(SplitCatalog.Lease lease) throws SQLException {
         Split split = lease.split();
         boolean hasMove = lease.hasMove();
@@ -553,7 +553,7 @@ public final class Splitter {
         }
     }
 
-    /** It may have been added right before the move would have been recorded. */
+    /** Removes the server from the map, if it was added right before the move would have been recorded. */
     private void removeServer(Split split) {
         ShardCatalog map = ShardCatalog.at(catalogUrl);
         if (named(map.load(), split.target())

@@ -34,7 +34,7 @@ import org.shardflake.replication.Replication;
  */
 final class Standby implements AutoCloseable {
 
-    /** Autovacuum would commit transactions that cannot be told from others'. */
+    /** Settings that keep sessions and autovacuum from writing, since their transactions could not be told from others'. */
     private static final List<String> SETTINGS = List.of("default_transaction_read_only = on", "autovacuum = off");
 
     private static final Duration RELOAD_PATIENCE = Duration.ofSeconds(20);
@@ -77,7 +77,7 @@ final class Standby implements AutoCloseable {
              WHERE slot_type = 'logical' AND COALESCE((to_jsonb(s) ->> 'synced')::boolean, false)
             """;
 
-    /** Without those that still copy tables: to drop one of these drops the original's slots. */
+    /** Lists subscriptions, except those that still copy tables: dropping one of these drops the original's slots. */
     private static final String SUBSCRIPTIONS = """
             SELECT quote_ident(subname) FROM pg_subscription s
              WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND NOT subenabled AND pg_has_role(subowner, 'USAGE')
@@ -135,12 +135,12 @@ final class Standby implements AutoCloseable {
         return slot().equals(noSlot());
     }
 
-    /** How many servers follow this one, or did and are expected again. */
+    /** The number of servers that follow this one, or did and are expected back. */
     static long standbys(Connection connection) throws SQLException {
         return Sql.number(connection, STANDBYS);
     }
 
-    /** In all databases: a copy of one would keep its locks, and could be committed on both sides. */
+    /** The number of prepared transactions in all databases: a copy of one would keep its locks, and could be committed on both sides. */
     static long preparedTransactions(Connection connection) throws SQLException {
         return Sql.number(connection, "SELECT count(*) FROM pg_prepared_xacts");
     }
@@ -233,7 +233,7 @@ final class Standby implements AutoCloseable {
         return stillness.position;
     }
 
-    /** Whether it stands still, or never will at the end of what it got. */
+    /** Waits until the standby stands still, and fails if it never will at the end of what it received. */
     private final class Stillness implements Poll.Condition, Poll.Reason {
         private @Nullable SplitPosition position;
         private RetryDeadline still = new RetryDeadline(STILL);
@@ -275,7 +275,7 @@ final class Standby implements AutoCloseable {
         return Sql.text(control, "SELECT pg_postmaster_start_time()::text");
     }
 
-    /** Subscriptions that are enabled, in any database: a copy of one would take what is the original's. */
+    /** Enabled subscriptions in any database: a copy of one would take what belongs to the original. */
     List<String> enabledSubscriptions() throws SQLException {
         return enabledSubscriptions(control);
     }
@@ -305,7 +305,7 @@ final class Standby implements AutoCloseable {
         return new SplitPosition(position.lsn(), position.nextXid(), started());
     }
 
-    /** Makes it a primary. */
+    /** Promotes the standby to a primary. */
     void promote(Duration patience) throws SQLException {
         Sql.call(control, "SELECT pg_promote(false)");
         Poll.Reason reason = () -> side.name() + " waits for its promotion";
@@ -447,7 +447,7 @@ final class Standby implements AutoCloseable {
         }
     }
 
-    /** Removes what was noted while it was closed, when nobody needs that any more. */
+    /** Removes the notes from when the server was closed. */
     static void forget(Connection control, String tag) throws SQLException {
         Sql.call(control, "DELETE FROM shardflake.move_marker WHERE starts_with(stream, ?)", tag + "_split_");
         Sql.call(

@@ -22,7 +22,7 @@ import org.shardflake.move.internal.session.MoveServerSession;
 /** The copies of shards that a promoted standby has and was not given. They have refused writes since nobody could write there. */
 final class StandbyCopies {
 
-    /** As they were closed: what came by a move since was opened, or is in the catalog with that move. */
+    /** The shards that are still marked as closed; one that a move has brought since was opened, or is in the catalog with that move. */
     private static final String PRESENT = """
             SELECT p.shard FROM shardflake.placement p JOIN pg_namespace n ON n.nspname = shardflake.shard_schema(p.shard)
              WHERE NOT p.here AND p.epoch = 0 ORDER BY 1

@@ -39,7 +39,7 @@ public record InstallationSnapshot(
         Optional<Instant> restorePoint,
         Map<String, ServerSnapshot> servers) {
 
-    /** How many shards of a server are in each state; a shard that is misplaced is counted where it takes writes. */
+    /** The number of a server's shards in each state; a misplaced shard is counted where it takes writes. */
     public Map<PlacementState, Integer> shards(Server server) {
         Map<PlacementState, Integer> counts = new EnumMap<>(PlacementState.class);
         for (PlacementState state : PlacementState.values()) {
@@ -97,7 +97,7 @@ public record InstallationSnapshot(
                 && move.shardSet().stream().anyMatch(source.sealed()::contains);
     }
 
-    /** How long a subscriber of a move took for the last change it confirmed; empty if that is not known. */
+    /** The time that a subscriber of a move took for the last change it confirmed; empty if unknown. */
     public OptionalLong lagMillis(Move move, String direction) {
         ServerSnapshot publisher = servers.get(direction.equals("forward") ? move.source() : move.target());
         String slot = "shardflake_%s_%s".formatted(move.tag(), direction);
@@ -110,7 +110,7 @@ public record InstallationSnapshot(
                         .orElse(OptionalLong.empty());
     }
 
-    /** Where a move stands; empty unless both of its servers answered. */
+    /** The status of a move; empty unless both of its servers answered. */
     public Optional<MoveStatus> status(Move move) {
         ServerSnapshot source = servers.get(move.source());
         ServerSnapshot target = servers.get(move.target());

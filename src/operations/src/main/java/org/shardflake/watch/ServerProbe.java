@@ -36,13 +36,13 @@ import org.shardflake.watch.ServerSnapshot.Standby;
  */
 final class ServerProbe implements AutoCloseable {
 
-    /** PostgreSQL's errors for a relation that is gone, or that somebody has locked. */
+    /** PostgreSQL's errors for a relation that is gone or locked. */
     private static final Set<String> CHANGED_MEANWHILE = Set.of("42P01", "XX000", "40P01", "55P03");
 
     private static final int LOOKS = 3;
 
     /**
-     * How much is read at a look of what there is most of.
+     * The amounts read at each snapshot of the most numerous objects.
      *
      * @param sizes shards whose sizes are read; each table is a dozen files to ask the file system about
      * @param sequences whose positions are read; each is locked until the look ends, and the server's table of locks is for all
@@ -74,7 +74,7 @@ final class ServerProbe implements AutoCloseable {
             """;
 
     /**
-     * Of some shards. No size of one that has a table or an index locked against everything, TOAST included, since reading it would
+     * Reads the sizes of some shards. No size of one that has a table or an index locked against everything, TOAST included, since reading it would
      * wait for that.
      */
     private static final String SIZES = """
@@ -94,13 +94,13 @@ final class ServerProbe implements AutoCloseable {
              GROUP BY n.nspname ORDER BY n.nspname
             """;
 
-    /** What a move leaves in copies that it is about to remove. */
+    /** Finds the seals that a move puts on copies before it removes them. */
     private static final String SEALED = """
             SELECT right(n.nspname, 4)::integer FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
              WHERE p.proname = 'shardflake_seal' AND n.nspname ~ '^shard_[0-9]{4}$'
             """;
 
-    /** Without the privilege to see it, a session has no state, and no lag either. */
+    /** Reads slots; a session that the role may not see has no state and no lag. */
     private static final String SLOTS = """
             SELECT s.slot_name, s.active, COALESCE(pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn), 0)::bigint,
                    COALESCE(pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn), 0)::bigint,
@@ -209,7 +209,7 @@ final class ServerProbe implements AutoCloseable {
         }
     }
 
-    /** How many shards' sizes the next look reads. */
+    /** The number of shards whose sizes the next snapshot reads. */
     int sizesAtOnce() {
         return sizesAtOnce;
     }
@@ -342,7 +342,7 @@ final class ServerProbe implements AutoCloseable {
         lastSized = isLast ? -1 : last;
     }
 
-    /** Where a sequence is; null if it cannot be read now. */
+    /** The position of a sequence; null if it cannot be read now. */
     private record Position(long sequence, @Nullable Long millis) {}
 
     /**
@@ -412,7 +412,7 @@ final class ServerProbe implements AutoCloseable {
         }
     }
 
-    /** No look begins any more; one that is under way closes its connection. */
+    /** Prevents further snapshots; one in progress closes its connection. */
     void end() {
         ended = true;
         abort();

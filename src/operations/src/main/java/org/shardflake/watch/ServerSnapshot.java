@@ -41,7 +41,7 @@ public record ServerSnapshot(
         int sequencesAhead,
         long aheadMillis) {
 
-    /** A shard that the server has, whatever the map says. */
+    /** A shard that the server has, whether or not the map agrees. */
     public record Shard(ShardState state, Load load) {}
 
     /**
@@ -54,7 +54,7 @@ public record ServerSnapshot(
      */
     public record Load(OptionalLong tableBytes, OptionalLong indexBytes, long live, RowCounts rows) {
 
-        /** Of tables and indexes; 0 if not known. */
+        /** The size of tables and indexes; 0 if unknown. */
         public long bytes() {
             return tableBytes.orElse(0) + indexBytes.orElse(0);
         }

@@ -38,14 +38,13 @@ import org.shardflake.restore.RestorePoints;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Looks at the catalog and at all servers, as often as it is asked to. Keeps one connection to each server, which it asks in one round
- * trip; changes nothing.
+ * Takes snapshots of the catalog and all servers on request. Keeps one connection to each server, which it asks in one round trip; changes nothing.
  *
  * <p>A look takes a bounded time: whoever has not answered by then is left out. Thread-safe; one look at a time.
  */
 public final class Watch implements AutoCloseable {
 
-    /** How long a look waits for the catalog and the servers. */
+    /** The time that a snapshot waits for the catalog and the servers. */
     public static final Duration PATIENCE = Duration.ofSeconds(4);
 
     private final ServerUrl catalogUrl;
@@ -65,7 +64,7 @@ public final class Watch implements AutoCloseable {
     private Known known;
     private @Nullable Future<Known> asked;
 
-    /** What the catalog said. */
+    /** The catalog's answer. */
     private record Known(ShardMap map, List<Move> moves, Optional<Instant> restorePoint, boolean isOfStandby) {}
 
     /**
@@ -215,7 +214,7 @@ public final class Watch implements AutoCloseable {
         return ShardSet.of(moving);
     }
 
-    /** Also if it left and came back; not if only the URL or a label of its server was changed. */
+    /** Whether a shard was placed again, even back on the same server; not if only the URL or a label of its server was changed. */
     private static boolean isPlacedAnew(ShardPlacement before, ShardPlacement now) {
         return before.epoch() != now.epoch()
                 || !before.server().name().equals(now.server().name());

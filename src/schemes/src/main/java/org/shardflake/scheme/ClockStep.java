@@ -6,11 +6,11 @@ package org.shardflake.scheme;
 
 /** The behaviour of a generator whose clock steps back. */
 public enum ClockStep {
-    /** It reads no clock. */
+    /** The scheme reads no clock. */
     NO_CLOCK("reads no clock"),
-    /** It makes no ids until the clock has caught up. */
+    /** The scheme refuses ids until the clock has caught up. */
     REFUSES("refuses until the clock has caught up"),
-    /** It counts on from the last id, so that ids keep increasing. */
+    /** The scheme counts on from the last id, so that ids keep increasing. */
     COUNTS_ON("counts on, ids keep increasing"),
     /** Ids go back in time with the clock; other bits make it unlikely that one repeats. */
     GOES_BACK("ids go back in time; other bits keep them apart"),

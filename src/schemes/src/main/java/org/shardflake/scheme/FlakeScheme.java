@@ -96,7 +96,7 @@ final class FlakeScheme implements Scheme {
         }
     }
 
-    /** By default, the worker is the first hardware address of this machine. */
+    /** Creates a generator whose worker, by default, is the first hardware address of this machine. */
     @Override
     public IdGenerator generator(GeneratorSettings settings) {
         long worker = settings.worker().orElseGet(() -> worker(JavaSnowflakeScheme.hardwareAddresses()));

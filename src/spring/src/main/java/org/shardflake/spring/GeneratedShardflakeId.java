@@ -34,6 +34,6 @@ public @interface GeneratedShardflakeId {
     /** The id sequence, in the shard's schema; by default that of the column, such as {@code photo_id_seq}. */
     String sequence() default "";
 
-    /** How many ids to draw at once: 1..1000. When they are used up quickly, more are drawn, up to 1000. */
+    /** The number of ids to draw in one round trip: 1..1000. When they are used up quickly, more are drawn, up to 1000. */
     int block() default 50;
 }

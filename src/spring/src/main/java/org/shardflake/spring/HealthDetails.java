@@ -9,7 +9,7 @@ import java.util.Map;
 import org.shardflake.router.health.RouterHealth;
 import org.shardflake.router.health.ServerHealth;
 
-/** What Actuator shows. */
+/** The details that Actuator shows. */
 final class HealthDetails {
 
     private HealthDetails() {}

@@ -55,7 +55,7 @@ final class HibernateSetUp implements BeanPostProcessor {
                    AND pg_catalog.pg_get_expr(d.adbin, d.adrelid) LIKE '%next_id(%')
             """;
 
-    /** As many as the driver sends before it waits for answers: 256, of statements without rows. */
+    /** The number of statements that the driver sends before it waits for answers: 256 without rows. */
     private static final int BATCH_SIZE = 200;
 
     private final Supplier<ShardRouter> router;
@@ -119,7 +119,7 @@ final class HibernateSetUp implements BeanPostProcessor {
         return bean;
     }
 
-    /** They belong to a database, so those of a shard that moves stay behind. */
+    /** Warns of large objects, which belong to a database, so those of a shard that moves stay behind. */
     private static void warnOfLargeObjects(String name, ModelPart columns) {
         columns.forEachSelectable((index, column) -> {
             if (LARGE_OBJECTS.contains(column.getJdbcMapping().getJdbcType().getJdbcTypeCode())) {

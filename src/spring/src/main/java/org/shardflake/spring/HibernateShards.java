@@ -24,7 +24,7 @@ final class HibernateShards implements MultiTenantConnectionProvider<String>, Cu
     @Serial
     private static final long serialVersionUID = 1L;
 
-    /** Of sessions that are opened by a thread on no shard, which can do nothing. */
+    /** The tenant of sessions opened by a thread without a shard, which can do nothing. */
     private static final String NO_SHARD = "no shard";
 
     private final transient Supplier<ShardRouter> router;

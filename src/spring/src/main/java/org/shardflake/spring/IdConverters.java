@@ -24,7 +24,7 @@ final class IdConverters {
         }
     }
 
-    /** By this {@link NotAnIdAdvice} tells the failures it answers from all others. */
+    /** Marks the failures that {@link NotAnIdAdvice} answers. */
     static final class NotAnIdException extends IllegalArgumentException {
 
         @Serial

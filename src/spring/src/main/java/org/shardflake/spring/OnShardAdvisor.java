@@ -24,7 +24,7 @@ import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.util.ConcurrentReferenceHashMap;
 import org.springframework.util.ReflectionUtils;
 
-/** Puts {@link OnShard} around methods, outside of {@code @Transactional}: each try is a transaction of its own. */
+/** Applies {@link OnShard} around methods, outside of {@code @Transactional}: each attempt is a separate transaction. */
 final class OnShardAdvisor extends AbstractPointcutAdvisor {
 
     @Serial

@@ -69,7 +69,7 @@ final class ShardIdAutoConfiguration {
     @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
     static class BadRequests {
 
-        /** Before that of Spring Boot, which has 0 and answers without the reason. */
+        /** Precedes that of Spring Boot, which has order 0 and answers without the reason. */
         @Bean
         @Order(-1)
         @ConditionalOnProperty(name = "spring.mvc.problemdetails.enabled", havingValue = "true")
@@ -77,7 +77,7 @@ final class ShardIdAutoConfiguration {
             return new NotAnIdAdvice();
         }
 
-        /** After the application's own. */
+        /** Follows the application's own advice. */
         @Bean
         @Order(Ordered.LOWEST_PRECEDENCE)
         @ConditionalOnMissingBean
@@ -86,7 +86,7 @@ final class ShardIdAutoConfiguration {
         }
     }
 
-    /** That of Spring Boot, but {@code query(Photo.class)} also fills components that are ids. Needs Spring 7. */
+    /** Extends that of Spring Boot, so that {@code query(Photo.class)} also fills components that are ids. Needs Spring 7. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.boot.jdbc.autoconfigure.JdbcClientAutoConfiguration")
     @ConditionalOnSingleCandidate(NamedParameterJdbcTemplate.class)

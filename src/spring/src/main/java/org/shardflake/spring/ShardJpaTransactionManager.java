@@ -66,7 +66,7 @@ final class ShardJpaTransactionManager extends JpaTransactionManager {
         }
     }
 
-    /** What Spring and the router each suspend. */
+    /** The resources that Spring and the router each suspend. */
     private record Suspended(Object ofSpring, @Nullable Object ofRouter) {}
 
     @Override

@@ -12,7 +12,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /**
- * What {@link OnShard} and {@code @Transactional} do, as calls.
+ * Methods that do what {@link OnShard} and {@code @Transactional} do.
  *
  * <pre>{@code
  * long id = shards.write(ShardKey.uid(uid), () -> jdbc.sql("INSERT INTO photo ...").query(Long.class).single());
@@ -57,7 +57,7 @@ public final class ShardTemplate {
         return router.<T, RuntimeException>attempt(key, true, attempt -> transaction.execute(status -> work.get()));
     }
 
-    /** Runs work on the shard of a key without a transaction, as {@link OnShard} does by itself. */
+    /** Runs work on the shard of a key without a transaction, as {@link OnShard} does on its own. */
     public <T extends @Nullable Object> T on(ShardKey key, Supplier<T> work) {
         return router.<T, RuntimeException>attempt(key, true, attempt -> work.get());
     }

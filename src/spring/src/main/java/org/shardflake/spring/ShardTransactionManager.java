@@ -91,7 +91,7 @@ final class ShardTransactionManager extends JdbcTransactionManager {
         super.doBegin(transaction, definition);
     }
 
-    /** What Spring and the router each suspend. */
+    /** The resources that Spring and the router each suspend. */
     private record Suspended(Object ofSpring, @Nullable Object ofRouter) {}
 
     @Override

@@ -94,7 +94,7 @@ final class ShardflakeAutoConfiguration {
         return new CurrentShardDataSource(router);
     }
 
-    /** Unless that of JPA is there: beans of the classes below come first. */
+    /** The transaction manager, unless there is that of JPA: beans of the classes below come first. */
     @Bean
     @ConditionalOnMissingBean(TransactionManager.class)
     PlatformTransactionManager transactionManager(ShardRouter router, DataSource dataSource) {
@@ -128,7 +128,7 @@ final class ShardflakeAutoConfiguration {
             return new HibernateSetUp(router::getObject);
         }
 
-        /** That of JPA if there are entities. */
+        /** The transaction manager of JPA, if there are entities. */
         @Bean("transactionManager")
         @ConditionalOnMissingBean(TransactionManager.class)
         PlatformTransactionManager jpaTransactionManager(
@@ -186,7 +186,7 @@ final class ShardflakeAutoConfiguration {
     @PropertySource("classpath:org/shardflake/spring/jooq.properties")
     static class JooqDialect {}
 
-    /** In the place of the check of a data source, which has no key. */
+    /** Replaces the health check of a data source, which has no key. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(HealthIndicator.class)
     static class Health {
@@ -209,7 +209,7 @@ final class ShardflakeAutoConfiguration {
         }
     }
 
-    /** In Spring Boot 4 a module of its own, without which {@code @Transactional} would do nothing. */
+    /** Reports a missing module: in Spring Boot 4, {@code @Transactional} would do nothing without it. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnMissingClass({TRANSACTIONS, TRANSACTIONS_OF_BOOT_3})
     static class NoTransactions {

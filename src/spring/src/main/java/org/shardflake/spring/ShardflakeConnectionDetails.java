@@ -7,18 +7,18 @@ package org.shardflake.spring;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.autoconfigure.service.connection.ConnectionDetails;
 
-/** Where the catalog is, if something else than the properties knows, such as a container in a test. */
+/** The location of the catalog, if a source other than the properties provides it, such as a container in a test. */
 public interface ShardflakeConnectionDetails extends ConnectionDetails {
 
-    /** What {@code shardflake.catalog} would be. */
+    /** Replaces {@code shardflake.catalog}. */
     String catalog();
 
-    /** What {@code shardflake.username} would be. */
+    /** Replaces {@code shardflake.username}. */
     default @Nullable String username() {
         return null;
     }
 
-    /** What {@code shardflake.password} would be. */
+    /** Replaces {@code shardflake.password}. */
     default @Nullable String password() {
         return null;
     }

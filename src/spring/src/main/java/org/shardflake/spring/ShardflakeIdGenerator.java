@@ -46,7 +46,7 @@ public class ShardflakeIdGenerator
             """;
 
     private static final int MOST = 1000;
-    /** An import of 1,000 rows so draws three times, and an id that nobody uses costs a microsecond. */
+    /** The factor by which blocks grow: an import of 1,000 rows draws three times, and an unused id costs a microsecond. */
     private static final int GROWTH = 4;
 
     /** A sequence keeps to the clock, so after a failover that lost its latest ids it makes none that is in use here. */
@@ -56,9 +56,9 @@ public class ShardflakeIdGenerator
 
     private String sequence;
     private int size;
-    /** How many shards there are if ids are keys, 0 if they are not, and null as long as nobody has asked. */
+    /** The number of shards if ids are keys, 0 if they are not, and null until it is known. */
     private transient volatile @Nullable Integer shardsOfKeys;
-    /** What is left of the latest block of each shard, by its schema. */
+    /** The rest of the latest block of each shard, by its schema. */
     private final transient Map<String, Block> blocks = new ConcurrentHashMap<>();
 
     private static final class Block {
@@ -71,7 +71,7 @@ public class ShardflakeIdGenerator
             this.ids = ids;
         }
 
-        /** How many to draw next: more if these were used up at once, as by an import. */
+        /** The number of ids to draw next: more if the last block was used up quickly, as by an import. */
         int nextSize(int least) {
             boolean isQuick = next.get() >= ids.length && System.nanoTime() - drawn < QUICK_NANOS;
             return isQuick ? Math.min(GROWTH * ids.length, MOST) : least;

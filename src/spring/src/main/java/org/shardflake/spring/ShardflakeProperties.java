@@ -12,7 +12,7 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * What can be configured; what is not set is as the router's builder has it.
+ * The configurable properties; those not set have the defaults of the router's builder.
  *
  * @param enabled Whether data is in shards. If not, '@OnShard' has no effect, and 'spring.datasource' is used as without the starter.
  * @param catalog URL of the catalog's database, such as postgresql://app@db1/app.
@@ -56,7 +56,7 @@ record ShardflakeProperties(
             @DefaultValue Map<String, String> driver) {}
 
     /**
-     * When work on a moving shard is run again.
+     * The limits for running work again while a shard moves.
      *
      * @param maxTries How often to run work, including the first time; 500 unless set.
      * @param deadline How long after the first try another may begin; 30s unless set.

@@ -31,7 +31,7 @@ final class ShardflakeStartException extends RuntimeException {
                 "%s: %s%s".formatted(description, why, why.endsWith(".") ? "" : "."), action, reason);
     }
 
-    /** What to do about it. */
+    /** The remedy to show. */
     String action() {
         return action;
     }

@@ -55,7 +55,7 @@ final class ShardsEndpoint {
         return shown;
     }
 
-    /** Where a key is: {@code /actuator/shards/uid/42}, {@code .../id/499008090931207168}, {@code .../shard/7}. */
+    /** Locates a key: {@code /actuator/shards/uid/42}, {@code .../id/499008090931207168}, {@code .../shard/7}. */
     @ReadOperation
     WebEndpointResponse<Map<String, Object>> locate(@Selector String kind, @Selector String key) {
         try {

@@ -12,7 +12,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 
-/** The endpoint {@code shards}, where Actuator is there and exposes it. */
+/** Configures the endpoint {@code shards}, if Actuator is present and exposes it. */
 @AutoConfiguration(after = ShardflakeAutoConfiguration.class)
 @ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
 @ConditionalOnAvailableEndpoint(ShardsEndpoint.class)

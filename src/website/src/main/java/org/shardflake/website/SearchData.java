@@ -10,7 +10,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
-/** What the search finds: every section, as a script, since pages opened from a disk may not fetch. */
+/** The search index: every section, as a script, since pages opened from a disk may not fetch. */
 final class SearchData {
 
     private SearchData() {}

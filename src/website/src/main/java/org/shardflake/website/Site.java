@@ -27,7 +27,7 @@ public final class Site {
 
     private static final Path DOCS = Path.of("src/docs");
 
-    /** Where the public types are, by module. */
+    /** The source directories of public types, by module. */
     private static final List<String> JAVADOC_SOURCES =
             List.of("src/id", "shard-router", "src/operations", "sql").stream()
                     .map(module -> module + "/src/main/java")
@@ -190,7 +190,7 @@ public final class Site {
         return repository + kind + link.file() + anchor;
     }
 
-    /** Where a file is on the site: {@code src/docs/guide/ids.md} is {@code guide/ids.html}. */
+    /** The place of a file on the site: {@code src/docs/guide/ids.md} is {@code guide/ids.html}. */
     static Path page(Path file) {
         Path below = file.startsWith(DOCS) ? DOCS.relativize(file) : file;
         String name = below.getFileName().toString().replaceFirst("^README\\.md$", "index.md");

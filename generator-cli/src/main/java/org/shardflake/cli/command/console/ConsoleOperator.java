@@ -56,7 +56,7 @@ final class ConsoleOperator implements Operator {
             "server split",
             "upgrade");
 
-    /** Of commands that end so when there is something to do. */
+    /** Exit codes of commands whose dry run succeeded, whether or not it found something to do. */
     private static final Set<Integer> PASSED = Set.of(ExitCodes.OK, ExitCodes.VERIFICATION);
 
     private final Invocation.Root root;

@@ -101,7 +101,7 @@ final class ConsoleQuestions implements Questions {
         return publicIds;
     }
 
-    /** With the catalog, if that was given on the command line and would have to be again. */
+    /** Adds the catalog to a command if it was given on this command line. */
     @Override
     public ShownCommand command(CliCommand command) {
         String origin = catalog.ofCommandLine()

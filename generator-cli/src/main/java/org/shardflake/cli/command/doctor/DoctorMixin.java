@@ -31,7 +31,7 @@ public final class DoctorMixin extends MoveMixin {
         return doctor(this, mover(MoveListener.NONE), forgotten);
     }
 
-    /** Of any command that has a catalog. */
+    /** Creates the doctor for any command that has a catalog. */
     public static Doctor doctor(CatalogMixin catalog, Mover mover, Set<String> forgotten) {
         ShardMap map = catalog.catalog().load();
         Map<String, ServerUrl> applicationUrls = new LinkedHashMap<>();

@@ -66,7 +66,7 @@ final class IdConvertCommand implements Callable<Integer>, IdInput.Handler {
         }
     }
 
-    /** No form has a character that needs escaping. */
+    /** Appends one conversion as JSON; no form has a character that needs escaping. */
     private void appendJson(StringBuilder out, ShardflakeId id, String converted) {
         out.append("{\"id\":\"").append(id.value()).append("\",\"form\":\"").append(to);
         out.append("\",\"text\":\"").append(converted).append("\"}\n");

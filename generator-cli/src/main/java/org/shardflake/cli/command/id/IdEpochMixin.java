@@ -35,7 +35,7 @@ final class IdEpochMixin {
     @Option(names = "--catalog", paramLabel = "URL", description = "The catalog that knows the epoch.")
     private @Nullable String catalog;
 
-    /** The epoch, if the command line says it. */
+    /** The epoch given on the command line, if any. */
     Optional<Instant> given() {
         boolean isGiven = command.commandLine().getParseResult().hasMatchedOption("--epoch");
         return isGiven ? Optional.ofNullable(epoch) : Optional.empty();

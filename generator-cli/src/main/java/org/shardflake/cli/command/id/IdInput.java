@@ -70,7 +70,7 @@ final class IdInput {
         }
     }
 
-    /** Whether it was given after {@code --}, as required for a shortcode that begins with a dash. */
+    /** Whether the id was given after {@code --}, as required for a shortcode that begins with a dash. */
     private boolean isAfterDashes(String id) {
         List<String> all = spec.commandLine().getParseResult().originalArgs();
         int dashes = all.indexOf("--");

@@ -114,7 +114,7 @@ public final class GrantsCommand implements Callable<Integer> {
 
     static final class WorkConverter implements ITypeConverter<Work> {
 
-        /** What completion offers. */
+        /** The names that completion offers. */
         static final class Names implements Iterable<String> {
             @Override
             public Iterator<String> iterator() {

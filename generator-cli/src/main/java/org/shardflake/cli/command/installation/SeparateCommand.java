@@ -16,7 +16,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code shardflake separate}: makes a clone an installation of its own. */
+/** {@code shardflake separate}: turns a clone into a separate installation. */
 @Command(
         name = "separate",
         description = {

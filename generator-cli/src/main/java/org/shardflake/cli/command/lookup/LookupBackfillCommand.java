@@ -81,7 +81,7 @@ final class LookupBackfillCommand implements Callable<Integer> {
         }
     }
 
-    /** A line for every 100,000 rows, since nobody knows how many there are. */
+    /** Prints a line for every 100,000 rows, since the total is unknown. */
     private void tell(long rows, int done) {
         if (rows / 100_000 > (rows - done) / 100_000) {
             spec.commandLine().getErr().printf("%,d rows%n", rows);

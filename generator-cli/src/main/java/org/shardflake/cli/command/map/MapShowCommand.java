@@ -89,7 +89,7 @@ final class MapShowCommand implements Callable<Integer> {
             description = "Write a self-contained page with the map, sizes, ids per second and moves under way.")
     private @Nullable Path html;
 
-    /** Why servers have no rates, by name. */
+    /** The reasons why servers have no rates, by server name. */
     private final Map<String, String> problems = new TreeMap<>();
 
     @Override

@@ -38,7 +38,7 @@ public final class MoveProgress implements MoveListener {
     private String interruption = "";
     private int attemptsFailed;
 
-    /** Of a move by itself. */
+    /** Creates the progress of a single move. */
     public MoveProgress(PrintWriter err) {
         this.err = err;
         this.servers = "";
@@ -46,7 +46,7 @@ public final class MoveProgress implements MoveListener {
         this.part = new MoveEstimate(MoveSettings.DEFAULT).add(new MoveRequest("", "", ShardSet.of()), 0);
     }
 
-    /** Of a move that may be one of several. */
+    /** Creates the progress of one move among several. */
     MoveProgress(PrintWriter err, MoveRequest move, MovesProgress all, long bytes) {
         this.err = err;
         this.servers = "%s to %s: ".formatted(move.source(), move.target());
@@ -58,7 +58,7 @@ public final class MoveProgress implements MoveListener {
         return all != null && all.areSeveral();
     }
 
-    /** What begins a line that does not say by itself which move it is about. */
+    /** A prefix that names the move, for lines that don't name it. */
     private String which() {
         return isOneOfSeveral() ? servers : "";
     }

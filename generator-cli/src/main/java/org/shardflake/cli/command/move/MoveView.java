@@ -123,7 +123,7 @@ public final class MoveView {
         return table + (problems.isEmpty() ? "" : "\n" + String.join("\n", problems));
     }
 
-    /** Also of a stream that does not run: its slot keeps the log. */
+    /** The lag of a stream, even of one that does not run, since its slot keeps the log. */
     private static String lag(StreamStatus stream) {
         String time = stream.running() ? ", %s ms".formatted(stream.lagMillis()) : "";
         String errors = stream.applyErrors() > 0 ? ", %s errors".formatted(stream.applyErrors()) : "";

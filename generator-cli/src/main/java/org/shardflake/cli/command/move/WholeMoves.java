@@ -99,7 +99,7 @@ public final class WholeMoves implements ParallelMoves.Watcher {
         }
     }
 
-    /** By this run or an earlier one of the same command. */
+    /** Whether all shards are cut over, by this run or an earlier one of the same command. */
     private synchronized boolean areCutOver() {
         return progresses.values().stream()
                         .anyMatch(progress -> !progress.pauses().isEmpty())

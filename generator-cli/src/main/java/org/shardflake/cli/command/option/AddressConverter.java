@@ -35,7 +35,7 @@ public final class AddressConverter implements ITypeConverter<InetSocketAddress>
         return address;
     }
 
-    /** The address as it was given, with the port that is listened at. */
+    /** The address as it was given, with the actual port. */
     public static String text(InetSocketAddress given, int port) {
         String host = given.getHostString();
         return "%s:%s".formatted(host.contains(":") ? "[" + host + "]" : host, port);
@@ -54,7 +54,7 @@ public final class AddressConverter implements ITypeConverter<InetSocketAddress>
                         local.getPort());
     }
 
-    /** Nothing can listen at an address. */
+    /** The failure to listen at an address. */
     public static CliException taken(InetSocketAddress address, IOException e) {
         return new CliException(
                 Kind.PRECONDITION,

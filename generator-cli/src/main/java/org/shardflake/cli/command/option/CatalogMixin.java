@@ -43,12 +43,12 @@ public class CatalogMixin {
     private boolean isToldOfStandby;
     private boolean readsOnly;
 
-    /** Lets a command that changes nothing read a standby if there is no primary, and says so. */
+    /** Lets a read-only command read from a standby, with a warning, if there is no primary. */
     public void onlyReads() {
         readsOnly = true;
     }
 
-    /** The catalog's URL; refuses if nothing says it. */
+    /** The catalog's URL; fails if none is set. */
     public final ServerUrl url() {
         ServerUrl given = given();
         if (given == null) {
@@ -63,7 +63,7 @@ public class CatalogMixin {
         return given;
     }
 
-    /** The catalog's URL if the command line says it, without its password. */
+    /** The catalog's URL without its password, if it is on the command line. */
     public final Optional<String> ofCommandLine() {
         return Optional.ofNullable(url)
                 .filter(text -> !text.isBlank())
@@ -71,7 +71,7 @@ public class CatalogMixin {
                 .map(ServerUrl::withoutPassword);
     }
 
-    /** How the command line says it, as another command takes it; with its password. */
+    /** The arguments that give the catalog to another command, with its password. */
     public final List<String> arguments() {
         return url != null && !url.isBlank() ? List.of("--catalog", url) : List.of();
     }
@@ -113,7 +113,7 @@ public class CatalogMixin {
         return new LookupTables(url(), this::urlOf);
     }
 
-    /** Says on stderr what is going on. */
+    /** Reports progress on stderr. */
     public final void say(String what) {
         err().println(what);
     }

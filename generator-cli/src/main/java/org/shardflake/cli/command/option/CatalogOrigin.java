@@ -37,14 +37,14 @@ public final class CatalogOrigin {
                         .map(url -> new Setting("catalog", url, LIBPQ)));
     }
 
-    /** Whether libpq's environment variables say it. */
+    /** Whether the setting comes from libpq's environment variables. */
     public static boolean isOfLibpq(Setting catalog) {
         return catalog.origin().equals(LIBPQ);
     }
 
     /**
-     * Says where a password from elsewhere is about to go, if only a file of the current directory says so: that file came along with the
-     * directory, and not from whoever has the password.
+     * Warns where a password is about to go if only a file in the current directory names the server: whoever wrote that file may not be the
+     * password's owner.
      */
     public static void tell(CommandSpec command, Setting catalog) {
         Invocation invocation = Invocation.of(command);

@@ -31,7 +31,7 @@ public final class ConfirmMixin {
     @Option(names = "--yes", description = "Go ahead without asking.")
     private boolean yes;
 
-    /** Whether nobody has to be asked. */
+    /** Whether {@code --yes} was given. */
     public boolean isGiven() {
         return yes;
     }

@@ -13,7 +13,7 @@ import org.shardflake.deploy.RowChecks;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** How a changelog is deployed, whatever it is deployed to. */
+/** Options for deploying any changelog. */
 public final class DeployMixin {
 
     @Option(names = "--contexts", paramLabel = "NAMES", defaultValue = "", description = "Liquibase contexts.")

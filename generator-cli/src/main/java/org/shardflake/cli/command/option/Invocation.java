@@ -33,7 +33,7 @@ public record Invocation(
         CommandLine commands();
 
         /**
-         * Runs another command of the tree, as if it were called anew, and returns its exit code.
+         * Runs another command of the tree, as if it had been called on its own, and returns its exit code.
          *
          * @param output takes what it prints and says
          * @param agreement takes the question before a change, and answers it

@@ -20,7 +20,7 @@ public final class LocalMixin {
             description = "Directory of the local cluster (default: ${DEFAULT-VALUE}).")
     private Path directory;
 
-    /** As it was given. */
+    /** The directory as it was given. */
     public Path directory() {
         return directory;
     }

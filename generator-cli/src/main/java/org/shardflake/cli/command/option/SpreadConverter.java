@@ -13,7 +13,7 @@ import picocli.CommandLine.TypeConversionException;
 /** Reads the initial layout of shards as the user writes it. */
 public final class SpreadConverter implements ITypeConverter<Spread> {
 
-    /** What completion offers. */
+    /** The names that completion offers. */
     public static final class Names implements Iterable<String> {
         @Override
         public Iterator<String> iterator() {

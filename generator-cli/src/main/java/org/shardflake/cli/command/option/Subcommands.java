@@ -9,7 +9,7 @@ import java.util.List;
 /** A command's subcommands, which it creates one by one: a class is loaded only when its command is called. */
 public interface Subcommands {
 
-    /** In the order of its help. */
+    /** The names of the subcommands, in the order of the help. */
     List<String> names();
 
     /**

@@ -117,7 +117,7 @@ class PlanMixin {
         }
     }
 
-    /** For plans that are made and carried out again and again. */
+    /** Settings for plans that are made and carried out repeatedly. */
     AutoSettings settings(Duration watch, int slower, int budget) {
         try {
             RebalanceSettings plan = settings(by(RebalanceBy.RATE), pins(), ShardSet.of(), List.of());
@@ -167,7 +167,7 @@ class PlanMixin {
         return ShardLoads.measured(ShardSizes.read(map, catalog::urlOf), rates);
     }
 
-    /** So that nobody wonders why nothing is shown. */
+    /** Announces how long the sample takes, so that the silence is explained. */
     void sayHowLong(CatalogMixin catalog) {
         if (over.toSeconds() > UNNOTICED_SECONDS) {
             catalog.say("measuring the load for %s".formatted(Amounts.duration(over)));

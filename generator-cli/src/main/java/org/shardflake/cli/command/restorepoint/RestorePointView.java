@@ -41,7 +41,7 @@ final class RestorePointView {
         return facts;
     }
 
-    /** Where one point is. */
+    /** The servers of a restore point with its positions. */
     static String places(RestorePoint point) {
         TableWriter table = new TableWriter("SERVER", "LSN", "WAL FILE", "TIME");
         for (Place place : point.places()) {

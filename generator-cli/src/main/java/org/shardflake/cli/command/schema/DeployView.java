@@ -211,12 +211,12 @@ public final class DeployView {
                 : "FOR SHARD %s, AND LIKEWISE FOR ALL OF %s".formatted(group.example(), where);
     }
 
-    /** How many shards would be changed. */
+    /** The number of shards that would change. */
     static int changed(DeployPreview preview) {
         return preview.shards().values().stream().mapToInt(Integer::intValue).sum();
     }
 
-    /** What a rollback would do, in words that can be agreed to. */
+    /** The effect of a rollback, as a question to confirm. */
     static String question(DeployPreview preview) {
         String what = preview.groups().stream()
                 .filter(group -> !group.changeSets().isEmpty())

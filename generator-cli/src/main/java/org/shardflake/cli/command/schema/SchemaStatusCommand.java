@@ -37,7 +37,7 @@ import picocli.CommandLine.Option;
         footer = {"", "Example: shardflake schema status --drift"})
 public final class SchemaStatusCommand implements Callable<Integer> {
 
-    /** Of a map that changes all the time. */
+    /** The number of attempts while the map keeps changing. */
     private static final int MOST_TRIES = 3;
 
     @Mixin
@@ -59,7 +59,7 @@ public final class SchemaStatusCommand implements Callable<Integer> {
         return status.drifts().isEmpty() ? ExitCodes.OK : ExitCodes.VERIFICATION;
     }
 
-    /** Reads again if the map changed meanwhile: a shard that has left its server would look as if it were missing. */
+    /** Reads the status, and reads it again if the map has changed: a shard that has left its server would look as if it were missing. */
     public static SchemaStatus read(TargetsMixin targets, CatalogMixin catalog, boolean drift) {
         for (int tries = 1; ; tries++) {
             ShardMap map = catalog.catalog().load();

@@ -23,7 +23,7 @@ final class ServerChange {
 
     private ServerChange() {}
 
-    /** The URL, which may stand after the name or be an option: nobody has to know which command takes which. */
+    /** The URL, given either after the name or as an option. */
     static Optional<String> url(@Nullable String argument, @Nullable String option) {
         if (argument != null && option != null) {
             throw CliException.usage("the server's URL is given twice");

@@ -169,7 +169,7 @@ final class ServerSplitCommand implements Callable<Integer> {
         return run(request);
     }
 
-    /** What is not given is as in the split that is under way. */
+    /** The request, with missing options taken from the split in progress. */
     private SplitRequest request(Optional<Split> open, ShardMap map) {
         String url = given(standby, "--standby", open.map(Split::targetUrl));
         Server server =

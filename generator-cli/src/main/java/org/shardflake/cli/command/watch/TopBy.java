@@ -7,7 +7,7 @@ package org.shardflake.cli.command.watch;
 import org.shardflake.cli.command.option.EnumNames;
 import org.shardflake.load.ShardRate;
 
-/** What to sort shards by. */
+/** The order in which shards are listed. */
 enum TopBy {
     WRITTEN,
     INSERTED,

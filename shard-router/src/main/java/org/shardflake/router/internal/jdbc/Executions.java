@@ -9,10 +9,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 
-/** Executes what a {@link ReportingStatement} is told to. */
+/** Executes the statements of a {@link ReportingStatement}. */
 public interface Executions {
 
-    /** What executes a statement. */
+    /** The execution of a statement. */
     @FunctionalInterface
     interface Execution<T> {
         T run() throws SQLException;

@@ -31,7 +31,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The map of a catalog, followed by LISTEN on a connection of its own and by polling, and kept when the catalog is down.
+ * The map of a catalog, followed by LISTEN on its own connection and by polling, and kept while the catalog is down.
  *
  * <p>A notification is only a hint to ask. A lost one costs a poll interval, during which fences refuse writes that go
  * by the old map.
@@ -40,10 +40,10 @@ public final class CatalogMapSource implements MapSource {
 
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final int CATALOG_TIMEOUT_SECONDS = 5;
-    /** For this long after a failure, other threads do not ask again. */
+    /** The time after a failure in which other threads do not ask again. */
     private static final Duration FAILURE_IS_NEWS = Duration.ofSeconds(1);
 
-    /** For this long after a failure, lookups are not asked for. The map is, which shows whether the catalog is back. */
+    /** The time after a failure in which lookups are not asked for. The map is, which shows whether the catalog is back. */
     private static final Duration DOWN_FOR = Duration.ofSeconds(10);
 
     private static final String STANDBY =

@@ -37,7 +37,7 @@ public final class Lookups {
     }
 
     /**
-     * A lookup, in a state that suits its use, unless the catalog says otherwise just now.
+     * A lookup in a state that suits its use; asks the catalog if the known state does not.
      *
      * @throws ShardflakeException if there is none of this name
      */
@@ -85,7 +85,7 @@ public final class Lookups {
         return knownSince(System.nanoTime() - LOOK_AGAIN.toNanos());
     }
 
-    /** What the catalog said when it was asked at {@code moment} or later. */
+    /** The catalog's answer as of {@code moment} or later. */
     private Known knownSince(long moment) {
         Known last = known;
         if (last != null && last.asked - moment >= 0) {

@@ -35,7 +35,7 @@ final class MapListener implements AutoCloseable {
     private static final Duration RECONNECT_PAUSE = Duration.ofSeconds(1);
     /** The map was read a moment ago, and a starting application has other uses for its processors. */
     private static final Duration START_PAUSE = Duration.ofMillis(500);
-    /** Limits one wait for a notification; after it, the connection is checked and the wait begins anew. */
+    /** The longest wait for a notification; after it, the connection is checked and the next wait begins. */
     private static final int WAIT_MILLIS = 10_000;
 
     private final MapSource maps;

@@ -62,7 +62,7 @@ public final class ServerPool {
     private final ReentrantLock making = new ReentrantLock();
     private volatile @Nullable SessionPool primary;
     private volatile @Nullable SessionPool replicas;
-    /** For single statements inside a transaction, which must not wait for connections of other transactions. */
+    /** A pool for single statements inside a transaction, which must not wait for connections of other transactions. */
     private volatile @Nullable SessionPool sidePool;
 
     private boolean closed;
@@ -326,7 +326,7 @@ public final class ServerPool {
     }
 
     /**
-     * One of these shards whose schema the server says it lacks, if any.
+     * The first of these shards whose schema the server lacks, if any.
      *
      * @param isInside whether the thread may have a connection from {@link #connection}
      */

@@ -49,7 +49,7 @@ public final class FencedTables {
     private volatile @Nullable Known known;
 
     /**
-     * What the server has told.
+     * The server's answer.
      *
      * @param areTables each name that was asked for, and whether only tables with fences have it
      * @param before the changes before it was asked

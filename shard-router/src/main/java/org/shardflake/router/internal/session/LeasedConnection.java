@@ -406,7 +406,7 @@ public final class LeasedConnection extends ForwardingConnection {
         return driver.isIdle();
     }
 
-    /** Also true if only the driver knows: after a FATAL answer to a commit nothing says how the commit ended. */
+    /** Whether the session is closed, even if only the driver knows: after a FATAL answer to a commit its outcome is unknown. */
     @Override
     public boolean isClosed() throws SQLException {
         return closed || driver.isClosed() || pooled.isClosed();

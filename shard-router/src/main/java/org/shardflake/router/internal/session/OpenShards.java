@@ -19,7 +19,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class OpenShards {
 
-    /** Less than the 2 ms that a fence waits (see {@code fence_tables.sql}), as clocks run at different speeds. */
+    /**
+     * The time for which a shard is known to be open; less than the 2 ms that a fence waits (see {@code fence_tables.sql}), as clocks run at
+     * different speeds.
+     */
     private static final long LEASE_NANOS = 1_500_000;
 
     private final LongSupplier nanoTime;

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SearchPathStatement implements InvocationHandler {
 
-    /** Of a text with these calls the driver would describe, repeat or suspend the three statements together. */
+    /** Calls that the driver would treat as one statement: it would describe, repeat or suspend the three statements together. */
     private static final Set<String> FOR_ONE_STATEMENT = Set.of(
             "addBatch",
             "executeBatch",
@@ -143,7 +143,7 @@ final class SearchPathStatement implements InvocationHandler {
         return statement.getResultSet();
     }
 
-    /** Becomes the statement by itself, with the path set for the transaction. */
+    /** Sends the statement alone, with the path set for the transaction. */
     private void goAlone() throws Throwable {
         statement.close();
         statement = connection.prepareAlone(sql);

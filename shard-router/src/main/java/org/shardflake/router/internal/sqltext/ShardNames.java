@@ -23,13 +23,12 @@ import org.jspecify.annotations.Nullable;
  */
 public record ShardNames(Set<String> tables, Set<String> others, boolean isPlain) {
 
-    /** Those of a schema that nobody could ask about. */
+    /** The names of a schema that could not be asked. */
     public static final ShardNames UNKNOWN = new ShardNames(Set.of(), Set.of(), false);
 
     /**
-     * All that is in a schema depends on it, and so do triggers, defaults, checks, policies, rules and indexes on their
-     * table. What they call does not look at the path if it is in C, in Shardflake's own schemas, the shard's next_id, or
-     * has a path of its own.
+     * Lists what is in a schema; all of it depends on the schema, and so do triggers, defaults, checks, policies, rules and indexes on their table.
+     * What they call does not look at the path if it is in C, in Shardflake's own schemas, the shard's next_id, or has a path of its own.
      */
     private static final String LOOK = """
             WITH own AS MATERIALIZED (

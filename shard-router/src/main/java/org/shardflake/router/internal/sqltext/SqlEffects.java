@@ -34,7 +34,7 @@ public final class SqlEffects {
     private static final TextCache<Facts> KNOWN = new TextCache<>();
 
     /**
-     * What a text tells.
+     * The effects that a text shows.
      *
      * @param written the table that it writes to, if it is one everyday INSERT, UPDATE or DELETE
      * @param end the statement in it that ends the transaction, such as {@code COMMIT}
@@ -44,7 +44,7 @@ public final class SqlEffects {
             @Nullable WrittenTable written,
             @Nullable String end) {}
 
-    /** What a text may change. */
+    /** The effect that a text may have. */
     public enum Effect {
         NONE,
         /** The locks that the transaction holds, or whether its writes meet fences. */
@@ -70,7 +70,7 @@ public final class SqlEffects {
     /** Words that only statements that leave traces need. */
     private static final Set<String> TRACES = words("temp temporary pg_temp pg_settings chain");
 
-    /** After these a parenthesis opens a list of columns: INTO photo (id), AS photo (id), WITH photo (id). */
+    /** Words after which a parenthesis opens a list of columns: INTO photo (id), AS photo (id), WITH photo (id). */
     private static final Set<String> BEFORE_NAME = words("into as with recursive");
 
     private static final Set<String> SCHEMAS = words("pg_catalog shardflake");
@@ -106,7 +106,7 @@ public final class SqlEffects {
     }
 
     /**
-     * What the statements of this text may change, and write to.
+     * The changes that the statements of a text may make, and the table they write to.
      *
      * @param schema that of the shard it is for; null if it is for many
      */

@@ -31,21 +31,21 @@ public final class TableNamesReader {
     /** PostgreSQL cuts off longer names. */
     private static final int LONGEST_NAME = 63;
 
-    /** By the whole text: a text without a schema is the same in every shard. */
+    /** Known names by the whole text: a text without a schema is the same in every shard. */
     private static final TextCache<Optional<TableNames>> KNOWN = new TextCache<>();
 
     private static final Set<String> STATEMENTS = words("select insert update delete with values");
-    /** FROM in these functions' parentheses is no clause. */
+    /** Functions in whose parentheses FROM does not begin a clause. */
     private static final Set<String> FROM_IN_CALL = words("extract substring trim overlay");
     /** Words that end a list of tables. */
     private static final Set<String> AFTER_TABLES = words(
             "set where group having window union intersect except order limit offset fetch for returning select values");
     /** Words after a WITH that begins no clause of queries. */
     private static final Set<String> AFTER_OTHER_WITH = words("ties ordinality time");
-    /** What the name of a type or a collation follows, which may be a reserved word. */
+    /** Words before the name of a type or a collation, which may be a reserved word. */
     private static final Set<String> BEFORE_TYPE = words(":: as collate");
 
-    /** What depends on the search_path when it runs, or reads a string as the name of a table. */
+    /** Functions that depend on the search_path at run time, or read a string as the name of a table. */
     private static final Set<String> LOOKS_AT_PATH = words(
             "current_schema current_setting nextval currval to_regclass next_id next_ids operator table xmltable",
             "regclass regcollation regconfig regdictionary regoper regoperator regproc regprocedure regtype regnamespace");
@@ -150,7 +150,7 @@ public final class TableNamesReader {
         };
     }
 
-    /** Goes on after a token that is no name; false if a name had to be there. */
+    /** Continues after a token that is not a name; false if a name was required there. */
     private boolean after(String token) {
         if (expectsTable || expectsQueryName) {
             return false;
@@ -215,7 +215,7 @@ public final class TableNamesReader {
         return last.kind() == Kind.NAME ? plain(last, "", true) : word(last);
     }
 
-    /** Whether a token is a name that the server takes as it is: PostgreSQL cuts long ones, and some encodings have other lower case. */
+    /** Whether a token is a name that the server takes unchanged: PostgreSQL truncates long ones, and some encodings fold case differently. */
     static boolean isName(Token name) {
         boolean isAscii = name.text().chars().allMatch(c -> c < 128);
         return name.text().length() <= LONGEST_NAME
@@ -271,7 +271,7 @@ public final class TableNamesReader {
         };
     }
 
-    /** What has to follow a word. */
+    /** The kind of token that must follow a word. */
     private enum Next {
         TABLE,
         QUERY,

@@ -15,7 +15,7 @@ import java.util.function.Function;
  */
 final class TextCache<V> {
 
-    /** In characters, of both generations together. */
+    /** The limit in characters, for both generations together. */
     private static final int MOST = 8 << 20;
 
     /** The size of an entry without its text, in characters; an estimate. */

@@ -30,7 +30,7 @@ public record WrittenTable(String schema, String name) {
                 : null;
     }
 
-    /** This table where a placeholder stood for the schema. */
+    /** This table with the actual schema in place of a placeholder. */
     WrittenTable in(String placeholder, String actual) {
         return new WrittenTable(schema.replace(placeholder, actual), name.replace(placeholder, actual));
     }

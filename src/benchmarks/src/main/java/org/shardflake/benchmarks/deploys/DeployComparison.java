@@ -113,7 +113,7 @@ public final class DeployComparison implements AutoCloseable {
     }
 
     /**
-     * How much is measured, by system properties {@code deploys.*}.
+     * The amounts to measure, from system properties {@code deploys.*}.
      *
      * @param shards in equal parts on all servers
      * @param sample how many schemas the loop is measured on
@@ -178,10 +178,10 @@ public final class DeployComparison implements AutoCloseable {
         }
     }
 
-    /** How long the deployments took. Not thread-safe. */
+    /** The times that the deployments took. Not thread-safe. */
     static final class Results {
 
-        /** What a deployment is to be, beside the loop. */
+        /** The goal relative to the loop. */
         private static final double TIMES_AS_FAST = 8;
 
         private final Rounds seconds = new Rounds();
@@ -206,12 +206,12 @@ public final class DeployComparison implements AutoCloseable {
             return seconds.of(looped(step));
         }
 
-        /** How many times as fast a deployment is. */
+        /** The factor by which a deployment is faster. */
         Interval times(Step step) {
             return seconds.ratio(looped(step), step.label());
         }
 
-        /** What was set out to be reached. */
+        /** The goals and whether they are met. */
         List<Target> targets(int shards) {
             List<Target> targets = new ArrayList<>();
             for (Step step : Step.values()) {
@@ -223,7 +223,7 @@ public final class DeployComparison implements AutoCloseable {
             return targets;
         }
 
-        /** What is deployed, in this order. */
+        /** The deployments, in this order. */
         enum Step {
             FIRST("first deployment", Photos.CHANGELOG, 20),
             RERUN("rerun with nothing to do", Photos.CHANGELOG, 3),
@@ -239,7 +239,7 @@ public final class DeployComparison implements AutoCloseable {
                 this.goalSeconds = goalSeconds;
             }
 
-            /** As Markdown. */
+            /** The label in Markdown. */
             String label() {
                 return label;
             }
@@ -248,7 +248,7 @@ public final class DeployComparison implements AutoCloseable {
                 return changelog;
             }
 
-            /** What it is to take at most, on 2,000 shards on 2 servers. */
+            /** The goal for 2,000 shards on 2 servers. */
             double goalSeconds() {
                 return goalSeconds;
             }

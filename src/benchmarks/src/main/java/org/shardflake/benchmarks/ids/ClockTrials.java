@@ -29,10 +29,10 @@ import org.shardflake.scheme.GeneratorSettings;
 import org.shardflake.scheme.IdGenerator;
 import org.shardflake.scheme.Schemes;
 
-/** What becomes of each scheme when the clock it reads steps back and when it stands. Databases have a server of their own. */
+/** Trials of each scheme with a clock that steps back and one that stands still. Databases have a server of their own. */
 final class ClockTrials implements AutoCloseable {
 
-    /** Both outcomes, and whose clock it was. */
+    /** Both outcomes, and the clock that was used. */
     record Outcomes(ClockTrial.Outcome stepBack, ClockTrial.Outcome stand, String clock) {}
 
     private final int millis;
@@ -136,7 +136,7 @@ final class ClockTrials implements AutoCloseable {
         }
 
         /**
-         * What came of it.
+         * The outcome of a trial.
          *
          * @param ids made
          * @param duplicates ids that had been made before
@@ -149,7 +149,7 @@ final class ClockTrials implements AutoCloseable {
         private final Draw draw;
         private final int millis;
 
-        /** With so much time before the clock misbehaves, and after it has been mended. */
+        /** A trial with this much time before the clock misbehaves, and after it is right again. */
         ClockTrial(TrialClock clock, Draw draw, int millis) {
             this.clock = clock;
             this.draw = draw;

@@ -27,7 +27,7 @@ final class Duplicates {
 
     private Duplicates() {}
 
-    /** How many ids were made, and how many of them had been made already. */
+    /** The number of ids made, and of those that repeat an earlier one. */
     record Outcome(long ids, long duplicates) {}
 
     static Outcome inDatabase(Servers servers, DatabaseCandidate candidate, int ids) throws Exception {
@@ -90,7 +90,7 @@ final class Duplicates {
         return generator.next();
     }
 
-    /** How many of these ids are the same as another before. */
+    /** The number of ids that repeat an earlier one. */
     static long count(List<? extends Comparable<?>> ids) {
         Object[] sorted = ids.toArray();
         Arrays.sort(sorted);

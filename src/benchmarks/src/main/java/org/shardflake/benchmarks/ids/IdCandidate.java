@@ -19,10 +19,10 @@ import org.shardflake.scheme.LongIdGenerator;
 import org.shardflake.scheme.Scheme;
 import org.shardflake.scheme.SchemeDescription;
 
-/** A scheme as it takes part: with a table of its own, whose ids are made by the database or in Java. */
+/** A scheme in the comparison, with its own table, whose ids are made by the database or in Java. */
 sealed interface IdCandidate {
 
-    /** What the scheme says about itself. */
+    /** The scheme's description. */
     SchemeDescription facts();
 
     /** The name in the report. */
@@ -33,7 +33,7 @@ sealed interface IdCandidate {
     /** The schema of its table. */
     String schema();
 
-    /** Its table. */
+    /** The candidate's table. */
     default String table() {
         return schema() + ".item";
     }
@@ -46,7 +46,7 @@ sealed interface IdCandidate {
     /** The type of the ids. */
     IdType type();
 
-    /** As much of it all as the scheme can do in the time that others take. */
+    /** The sizes that the scheme can do in the time that others take. */
     IdSizes limit(IdSizes sizes);
 
     /**
@@ -81,10 +81,10 @@ sealed interface IdCandidate {
             boolean numberedByHardware)
             implements IdCandidate {
 
-        /** What keeps a scheme from making as many ids as others. */
+        /** The limit on a scheme's rate of ids. */
         enum Pace {
             FULL,
-            /** As fast as any, but ids made in one millisecond can be the same. */
+            /** The scheme is as fast as any, but ids made in one millisecond can be the same. */
             BY_CHANCE,
             /** 64 ids in a millisecond. */
             BOUNDED,
@@ -123,15 +123,15 @@ sealed interface IdCandidate {
         }
     }
 
-    /** What holds the ids of a scheme in a column, and how its text becomes that. */
+    /** The column type of a scheme's ids, and the conversion from text. */
     enum IdType {
         BIGINT("bigint", Long.class),
         /** Eight bytes, written in 16 hexadecimal digits. */
         HEX_BIGINT("bigint", Long.class),
         UUID("uuid", java.util.UUID.class),
-        /** Sixteen bytes that are no UUID, but the type takes any; written in base 62. */
+        /** Sixteen bytes in base 62 that aren't a UUID, which the type accepts all the same. */
         BASE62_UUID("uuid", java.util.UUID.class),
-        /** Twelve bytes have no type of their own. */
+        /** Twelve bytes, for which there is no type. */
         HEX_BYTEA("bytea", byte[].class);
 
         private static final String BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

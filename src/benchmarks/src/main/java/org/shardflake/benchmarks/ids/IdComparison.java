@@ -26,7 +26,7 @@ import org.shardflake.scheme.LongIdGenerator;
 /** Measures all candidates on the same servers, in interleaved rounds. */
 public final class IdComparison implements AutoCloseable {
 
-    /** What is left of everything in the round that warms up. */
+    /** The divisor of all amounts in the warm-up round. */
     private static final int WARM_UP = 10;
 
     private final Servers servers;

@@ -293,7 +293,7 @@ final class IdPage {
         return Results.get(results.clocks, candidate.name());
     }
 
-    /** In words: {@code 0}, or {@code 512 duplicates}, or {@code 0, refuses 1,001 calls, 1.0 s without ids}. */
+    /** The outcome in words: {@code 0}, or {@code 512 duplicates}, or {@code 0, refuses 1,001 calls, 1.0 s without ids}. */
     static String outcome(ClockTrial.Outcome outcome) {
         StringBuilder text = new StringBuilder(count(outcome.duplicates()));
         if (outcome.duplicates() > 0) {

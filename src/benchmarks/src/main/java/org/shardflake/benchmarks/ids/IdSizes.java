@@ -7,7 +7,7 @@ package org.shardflake.benchmarks.ids;
 import org.shardflake.benchmarks.report.Sizing;
 
 /**
- * How much is measured, by system properties {@code ids.*}.
+ * The amounts to measure, from system properties {@code ids.*}.
  *
  * @param rounds of bulk inserts
  * @param fastRounds of what takes less time and varies more

@@ -31,7 +31,7 @@ final class Inserts {
     private final @Nullable IdGenerator generator;
     private int madeAgain;
 
-    /** With a generator if the ids come from Java. */
+    /** Inserts for a candidate, with a generator if its ids come from Java. */
     Inserts(Servers servers, IdCandidate candidate, @Nullable IdGenerator generator) {
         this.servers = servers;
         this.candidate = candidate;
@@ -39,7 +39,7 @@ final class Inserts {
     }
 
     /**
-     * What a bulk insert took.
+     * The result of a bulk insert.
      *
      * @param madeAgain ids that were there already and had to be replaced
      * @param from where the log was before
@@ -127,15 +127,15 @@ final class Inserts {
         return batch;
     }
 
-    /** What a turn of single inserts came to. */
+    /** The result of a turn of single inserts. */
     record Turn(double rowsPerSecond, double walBytesPerRow) {}
 
     private record Done(long rows, long start, long end) {}
 
     /**
-     * Inserts rows for so long, each committed by itself, over one connection or several, with prepared statements. Either way the
-     * application knows the id in the end: it sent it, or it comes back with RETURNING. All connections share one generator, as in one
-     * process. The rows say over how many connections they came.
+     * Inserts rows for this time, each in its own commit, over one connection or several, with prepared statements. Either way the application knows
+     * the id in the end: it sent it, or it comes back with RETURNING. All connections share one generator, as in one process. The rows say over how
+     * many connections they came.
      */
     Turn singly(Connection observer, int connections, int millis) throws Exception {
         String from = checkpoint(observer);

@@ -31,7 +31,7 @@ final class Results {
     final Map<String, Order> orders = new LinkedHashMap<>();
 
     /**
-     * What the rows of the bulk insert take, and what it takes to add 1 % to them.
+     * The size of the rows of the bulk insert, and the cost of adding 1 % to them.
      *
      * @param leafDensity how full the index's leaves are, in per cent
      * @param laterRows how many were added, in one transaction after a checkpoint
@@ -64,7 +64,7 @@ final class Results {
         return candidates;
     }
 
-    /** How many ids a candidate made twice in all trials. */
+    /** The number of ids that a candidate made twice in all trials. */
     long allDuplicates(String candidate) {
         ClockTrials.Outcomes clock = get(clocks, candidate);
         return get(duplicates, candidate).duplicates()
@@ -80,7 +80,7 @@ final class Results {
         return value;
     }
 
-    /** What Shardflake set out to reach, beside what was measured. */
+    /** Shardflake's goals, with the measured values. */
     static final class Goals {
 
         private Goals() {}

@@ -61,7 +61,7 @@ final class Servers implements AutoCloseable {
         return cluster.server(0).connect(DATABASE);
     }
 
-    /** What the generators of a scheme in Java need. */
+    /** The settings for a scheme's generators in Java. */
     GeneratorSettings settings(IdCandidate candidate) {
         List<PostgresServer> used = candidate.facts().networkCall()
                 ? cluster.servers().subList(1, 3)

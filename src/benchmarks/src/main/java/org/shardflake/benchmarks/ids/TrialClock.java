@@ -21,7 +21,7 @@ interface TrialClock {
     /** Stands. */
     void stand() throws SQLException;
 
-    /** What a generator in Java takes for the time. Thread-safe. */
+    /** The clock of a generator in Java. Thread-safe. */
     final class JavaTrialClock implements TrialClock, InstantSource {
 
         private record State(Duration behind, @Nullable Instant stands) {}
@@ -46,9 +46,8 @@ interface TrialClock {
     }
 
     /**
-     * What functions in a database take for the time: a row of a table says. Plain SQL reads {@code clock_timestamp()} by the search
-     * path, which finds another one here; Shardflake, which does not care for the search path, reads its clock in one function of
-     * its own, which is replaced.
+     * The clock of functions in a database, read from a row of a table. Plain SQL reads {@code clock_timestamp()} by the search path, which finds
+     * another one here; Shardflake, which does not care for the search path, reads its clock in one function of its own, which is replaced.
      */
     record DatabaseTrialClock(Connection connection) implements TrialClock {
 

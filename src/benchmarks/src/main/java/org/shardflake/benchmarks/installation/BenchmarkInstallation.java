@@ -25,10 +25,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
 
-/**
- * A database of its own on each of a cluster's first servers, with a shard map over them whose catalog is in the first one. Closing
- * drops the databases.
- */
+/** A database on each of a cluster's first servers, with a shard map over them whose catalog is in the first one. Closing drops the databases. */
 public final class BenchmarkInstallation implements AutoCloseable {
 
     private final List<PostgresServer> servers;
@@ -92,7 +89,7 @@ public final class BenchmarkInstallation implements AutoCloseable {
         }
     }
 
-    /** Without the password, as the shard map has it. */
+    /** The URL without the password, as in the shard map. */
     private String url(PostgresServer server) {
         return server.uri(database).replaceFirst("//[^@/]*@", "//" + server.user() + "@");
     }
@@ -107,7 +104,7 @@ public final class BenchmarkInstallation implements AutoCloseable {
         return servers;
     }
 
-    /** How many shards the shard map has. */
+    /** The number of shards in the shard map. */
     public int shards() {
         return shards;
     }

@@ -49,12 +49,12 @@ public final class Photos {
                     - addColumn: {tableName: photo, columns: [{column: {name: place, type: text}}]}
             """;
 
-    /** What a photo and its tag take in the tables' files, about, as {@link #fill} makes them. */
+    /** The approximate size of a photo and its tag in the tables' files, as {@link #fill} makes them. */
     private static final int BYTES_OF_A_PAIR = 360;
 
     private Photos() {}
 
-    /** How many photos with a tag each make about so many MiB of tables. */
+    /** The number of photos, with a tag each, that make about this many MiB of tables. */
     public static int rows(double mebibytes) {
         return Math.max(1, (int) (mebibytes * (1 << 20) / BYTES_OF_A_PAIR));
     }
@@ -77,7 +77,7 @@ public final class Photos {
         }
     }
 
-    /** How large the tables of these shards are, in bytes, without their indexes. */
+    /** The size of the tables of these shards in bytes, without their indexes. */
     public static long bytes(BenchmarkInstallation installation, String server, ShardSet shards) throws SQLException {
         long bytes = 0;
         try (Connection connection = installation.connect(server)) {
@@ -91,7 +91,7 @@ public final class Photos {
         return bytes;
     }
 
-    /** How many photos a shard has. */
+    /** The number of photos in a shard. */
     public static long count(BenchmarkInstallation installation, String server, int shard) throws SQLException {
         try (Connection connection = installation.connect(server)) {
             return Sql.number(connection, "SELECT count(*) FROM shard_%04d.photo".formatted(shard));

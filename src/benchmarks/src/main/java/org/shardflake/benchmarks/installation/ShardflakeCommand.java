@@ -27,7 +27,7 @@ public final class ShardflakeCommand {
     private final Map<String, String> environment;
 
     /**
-     * What a command took.
+     * The result of a command.
      *
      * @param seconds from starting the process to its end, Java's start included
      * @param messages the lines of its standard error
@@ -41,7 +41,7 @@ public final class ShardflakeCommand {
         this.environment = Map.copyOf(environment);
     }
 
-    /** How long starting the command takes, which is part of every command's time: {@code shardflake --version}, in seconds. */
+    /** The time to start the command, which is part of every command's time: {@code shardflake --version}, in seconds. */
     public static Interval startSeconds(int times) throws IOException, InterruptedException {
         ShardflakeCommand command = new ShardflakeCommand(Path.of("").toAbsolutePath(), Map.of());
         command.run("--version"); // the first one reads the files into memory

@@ -92,7 +92,7 @@ record CutoverPauses(
             return ShardSet.range(0, shards - 1).toString();
         }
 
-        /** There and back in turn, until there were enough, each of them probed. */
+        /** Cuts over there and back in turn, until there are enough probed cutovers. */
         private void cutOver(RollingProbe probe) throws Exception {
             String direction = "cutover";
             for (int left = sizes.cutovers(); left > 0; left -= sizes.groupShards()) {

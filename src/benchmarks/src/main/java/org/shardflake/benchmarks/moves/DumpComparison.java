@@ -42,7 +42,7 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
 
     static final String PIPE = "COPY to COPY, no index, nothing else";
 
-    /** Not counted: in it servers make the files of the write-ahead log that they use again from then on. */
+    /** The number of rounds that don't count, in which servers create the files of the write-ahead log that they reuse afterwards. */
     private static final int WARM_UP_ROUNDS = 1;
 
     /**
@@ -88,7 +88,7 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
         return seconds;
     }
 
-    /** All shards of one server copied to another one by {@code pg_dump} and {@code pg_restore}, into a database of its own. */
+    /** A copy of all shards of one server, by {@code pg_dump} and {@code pg_restore}, into a separate database of another. */
     static final class DumpAndRestore {
 
         private static final String DATABASE = "restored";
@@ -96,7 +96,7 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
 
         private DumpAndRestore() {}
 
-        /** Why the programs cannot be used with this server, or nothing if they can. */
+        /** The reason why the programs cannot be used with this server, or empty if they can. */
         static String obstacle(PostgresServer server) throws IOException, InterruptedException {
             for (String program : List.of("pg_dump", "pg_restore")) {
                 String obstacle = obstacle(program, version(program), server.majorVersion());
@@ -108,7 +108,7 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
         }
 
         /**
-         * Why a program cannot be used, or nothing if it can.
+         * The reason why a program cannot be used, or empty if it can.
          *
          * @param version what it says of itself, empty if it is not there
          */
@@ -168,7 +168,7 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
             }
         }
 
-        /** So that nothing counts as copied that was not. */
+        /** Requires all rows, so that nothing counts as copied that was not. */
         private static void requireRows(BenchmarkInstallation installation, String source, PostgresServer restored)
                 throws SQLException {
             try (Connection from = installation.connect(source);

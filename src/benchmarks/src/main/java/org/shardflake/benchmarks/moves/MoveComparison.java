@@ -52,7 +52,7 @@ public final class MoveComparison {
     }
 
     /**
-     * What was measured.
+     * The measured values.
      *
      * @param start of the command alone, which every time contains, in seconds
      * @param dumps of many shards
@@ -60,7 +60,7 @@ public final class MoveComparison {
      */
     record Results(Interval start, DumpComparison dumps, DumpComparison large, CutoverPauses pauses) {
 
-        /** What was set out to be reached. */
+        /** The goals and whether they are met. */
         List<Target> targets() {
             List<Target> targets = new ArrayList<>();
             if (dumps.notMeasured().isEmpty()) {
@@ -96,7 +96,7 @@ public final class MoveComparison {
     }
 
     /**
-     * How much is measured, by system properties {@code moves.*}.
+     * The amounts to measure, from system properties {@code moves.*}.
      *
      * @param rounds of moves and dumps in turn
      * @param megabytes of tables in these moves, in MiB

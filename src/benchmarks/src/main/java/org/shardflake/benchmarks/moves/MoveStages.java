@@ -17,7 +17,7 @@ import org.shardflake.move.Mover;
 import org.shardflake.move.server.MoveServer;
 import org.shardflake.server.ServerUrl;
 
-/** When a move, carried out in this process, was how far. */
+/** The times at which a move in this process reached its stages. */
 final class MoveStages {
 
     private static final Map<MoveStep, String> ENDS = ends();

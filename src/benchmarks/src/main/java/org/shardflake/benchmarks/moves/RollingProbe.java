@@ -17,12 +17,12 @@ import org.shardflake.benchmarks.moves.RollingProbe.Probe.Pause;
 import org.shardflake.benchmarks.report.Distribution;
 
 /**
- * Probes of the shards that are cut over next: all of them at once would be a load of its own. A shard is probed before the cutovers of
+ * Probes the shards that are cut over next; probing all of them at the same time would be a load of its own. A shard is probed before the cutovers of
  * the {@value #AHEAD} shards in front of it, and until the first write after its own. Not thread-safe.
  */
 final class RollingProbe implements AutoCloseable {
 
-    /** How many shards are probed at a time. */
+    /** The number of shards probed at a time. */
     static final int AHEAD = 3;
 
     private final Writes writes;
@@ -86,7 +86,7 @@ final class RollingProbe implements AutoCloseable {
         probes.clear();
     }
 
-    /** What was measured, in the order of the cutovers. */
+    /** The measured pauses, in the order of the cutovers. */
     List<Pause> pauses() {
         return List.copyOf(pauses);
     }
@@ -126,7 +126,7 @@ final class RollingProbe implements AutoCloseable {
         private volatile boolean stopped;
 
         /**
-         * What writers of a shard noticed.
+         * The pause that writers of a shard noticed.
          *
          * @param longestMillis between two acknowledged writes
          * @param seconds that it was probed

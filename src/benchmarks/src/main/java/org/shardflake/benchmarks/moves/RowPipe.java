@@ -21,7 +21,7 @@ import org.shardflake.benchmarks.report.Sessions;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.jdbc.Sql;
 
-/** What the machine can do: the rows of shards from {@code COPY} to {@code COPY}, two tables at a time, into tables without any index. */
+/** The machine's limit: the rows of shards from {@code COPY} to {@code COPY}, two tables at a time, into tables without any index. */
 final class RowPipe {
 
     private static final String DATABASE = "piped";
@@ -29,7 +29,7 @@ final class RowPipe {
 
     private RowPipe() {}
 
-    /** Copies the rows to a database of its own on a server, and returns how many seconds that took. */
+    /** Copies the rows to a separate database on a server, and returns the seconds it took. */
     static double seconds(BenchmarkInstallation installation, ShardSet shards, String target) throws Exception {
         String source = DumpComparison.source(target);
         PostgresServer server = installation.server(target);

@@ -49,7 +49,7 @@ final class WholeMove {
     }
 
     /**
-     * What a command says after each cutover.
+     * A command's line of output after each cutover.
      *
      * @param server that the shard is on now
      * @param pauseMillis how long the command says that writers waited, in whole milliseconds

@@ -17,7 +17,7 @@ import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardTransaction;
 import org.shardflake.router.ShardWork;
 
-/** What an application writes through the router, and what of it was acknowledged. Thread-safe. */
+/** The writes of an application through the router, and those that were acknowledged. Thread-safe. */
 final class Writes {
 
     private final ShardRouter router;
@@ -69,17 +69,17 @@ final class Writes {
         return true;
     }
 
-    /** How many photos of a shard were acknowledged. */
+    /** The number of acknowledged photos of a shard. */
     long photos(int shard) {
         return photos.get(shard);
     }
 
-    /** How many transactions were acknowledged. */
+    /** The number of acknowledged transactions. */
     long transactions() {
         return transactions.get();
     }
 
-    /** How many transactions ended with an exception. */
+    /** The number of transactions that ended with an exception. */
     long failed() {
         return failed.get();
     }

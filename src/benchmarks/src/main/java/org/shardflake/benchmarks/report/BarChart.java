@@ -69,7 +69,7 @@ public final class BarChart {
         return this;
     }
 
-    /** What it shows, for those who cannot see it too. */
+    /** A description of the chart for screen readers. */
     String title() {
         return title;
     }

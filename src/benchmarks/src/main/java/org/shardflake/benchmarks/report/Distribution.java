@@ -30,7 +30,7 @@ public final class Distribution {
         return new Distribution(sorted);
     }
 
-    /** How many values. */
+    /** The number of values. */
     public int size() {
         return sorted.length;
     }

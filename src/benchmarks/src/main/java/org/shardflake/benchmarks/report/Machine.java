@@ -17,7 +17,7 @@ import java.sql.Statement;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** What a measurement ran on, as far as its figures depend on it, and nothing that tells whose it is. */
+/** The machine of a measurement, as far as figures depend on it, without anything that identifies its owner. */
 public final class Machine {
 
     private static final Path PROCESSORS = Path.of("/proc/cpuinfo");

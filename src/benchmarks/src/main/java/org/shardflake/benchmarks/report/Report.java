@@ -31,7 +31,7 @@ public final class Report {
         page.append("# ").append(Markdown.escape(title)).append('\n');
     }
 
-    /** Where reports belong: {@code src/docs/benchmarks} of this checkout, unless {@code -Dreport.directory} says otherwise. */
+    /** The directory for reports: {@code src/docs/benchmarks} of this checkout, or {@code -Dreport.directory}. */
     public static Path directory() {
         String chosen = System.getProperty("report.directory");
         if (chosen != null) {
@@ -40,7 +40,7 @@ public final class Report {
         return inCheckout(DOCS).resolve("benchmarks");
     }
 
-    /** What has this path in the checkout that we are in. */
+    /** The file with this path in the current checkout. */
     public static Path inCheckout(Path path) {
         for (Path above = Path.of("").toAbsolutePath(); above != null; above = above.getParent()) {
             if (Files.exists(above.resolve(path))) {
@@ -120,7 +120,7 @@ public final class Report {
         return this;
     }
 
-    /** The page as it is so far. */
+    /** The page so far. */
     public String toMarkdown() {
         return page.toString();
     }

@@ -11,10 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/**
- * What candidates measured in rounds: in each round every candidate has one turn, so that whatever slows the machine down
- * for a while slows all of them. Not thread-safe.
- */
+/** Measurements in rounds: in each round every candidate has one turn, so that a slow phase of the machine affects all of them. Not thread-safe. */
 public final class Rounds {
 
     private final Map<String, List<Double>> measured = new LinkedHashMap<>();
@@ -23,7 +20,7 @@ public final class Rounds {
     @FunctionalInterface
     public interface Measurement<E extends Exception> {
 
-        /** Does the work and says what it took, or how much was done. */
+        /** Does the work and returns its cost, or the amount of work done. */
         double measure() throws E;
     }
 
@@ -62,7 +59,7 @@ public final class Rounds {
     }
 
     /**
-     * What a candidate measured.
+     * The measured values of a candidate.
      *
      * @throws IllegalArgumentException if it was never measured
      */

@@ -23,7 +23,7 @@ public final class Sessions {
         T run(int number, Start start) throws Exception;
     }
 
-    /** Where they begin together. */
+    /** The point where they start together. */
     @FunctionalInterface
     public interface Start {
         void await() throws Exception;
@@ -35,7 +35,7 @@ public final class Sessions {
         void run() throws Exception;
     }
 
-    /** How many times a second so many do this together, in at least so many milliseconds. */
+    /** The rate per second at which this many sessions do the work together, over at least this many milliseconds. */
     public static double perSecond(int count, int millis, Work work) throws Exception {
         long start = System.nanoTime();
         long nanos = millis * 1_000_000L;

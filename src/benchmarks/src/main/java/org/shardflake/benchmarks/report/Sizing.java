@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * How much a program measures: numbers with defaults for the whole run, which system properties change. It keeps whether one was made
+ * The amounts that a program measures: numbers with defaults for the whole run, which system properties change. It keeps whether one was made
  * smaller. Not thread-safe.
  */
 public final class Sizing {

@@ -7,18 +7,18 @@ package org.shardflake.benchmarks.report;
 import java.util.List;
 import java.util.Locale;
 
-/** What was set out to be reached, what was measured, and whether that is it. The median decides. */
+/** A goal, the measured value, and whether the goal is met. The median decides. */
 public record Target(String what, String wanted, String measured, boolean met) {
 
     /** The headers of a table of targets. */
     public static final List<String> HEADERS = List.of("What", "Goal", "Measured", "Met");
 
-    /** No more than this. */
+    /** A goal that the value is at most this. */
     public static Target atMost(String what, double most, String unit, Interval measured) {
         return of(what, "at most", most, unit, measured, measured.median() <= most);
     }
 
-    /** No less than this. */
+    /** A goal that the value is at least this. */
     public static Target atLeast(String what, double least, String unit, Interval measured) {
         return of(what, "at least", least, unit, measured, measured.median() >= least);
     }
@@ -33,7 +33,7 @@ public record Target(String what, String wanted, String measured, boolean met) {
         return new Target(what, "%s %s%s".formatted(direction, Figures.number(limit), suffix), measured + suffix, met);
     }
 
-    /** As a row of a table with {@link #HEADERS}. */
+    /** The goal as a row of a table with {@link #HEADERS}. */
     public List<String> row() {
         return List.of(what, wanted, measured, met ? "yes" : "**no**");
     }

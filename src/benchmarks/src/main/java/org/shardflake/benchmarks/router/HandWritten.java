@@ -23,13 +23,10 @@ import java.util.stream.IntStream;
 import org.postgresql.PGStatement;
 import org.shardflake.benchmarks.router.Peer.Photo;
 
-/**
- * Statements as they are written where no library writes them: by id in one shard, and for many shards a few per server, the
- * servers side by side.
- */
+/** Plain JDBC without a library: by id in one shard, and for many shards a few statements per server, the servers in parallel. */
 final class HandWritten implements AutoCloseable {
 
-    /** So many shards are asked for their newest rows at once, since for all of them the server plans too long. */
+    /** The number of shards in one statement for their newest rows; for all of them the server would plan too long. */
     private static final int SHARDS_A_STATEMENT = 100;
 
     private static final Comparator<Photo> NEWEST_FIRST =
@@ -43,7 +40,7 @@ final class HandWritten implements AutoCloseable {
         thread.setDaemon(true);
         return thread;
     });
-    /** Of each server, the same text each time, so that the server need not plan it anew. */
+    /** The statements for each server, with the same text each time, so that the server can reuse its plan. */
     private final List<List<String>> newest;
 
     HandWritten(Layout layout, int limit) {
@@ -53,13 +50,13 @@ final class HandWritten implements AutoCloseable {
                 .toList();
     }
 
-    /** Does something with a connection to a server, counted from 0. */
+    /** Work with a connection to a server, counted from 0. */
     @FunctionalInterface
     interface OnServer {
         List<Photo> run(int server, Read read) throws SQLException;
     }
 
-    /** What is done with the connection. */
+    /** Work with the connection. */
     @FunctionalInterface
     interface Read {
         List<Photo> run(Connection connection) throws SQLException;

@@ -15,16 +15,13 @@ import org.shardflake.Server;
 import org.shardflake.Sharding;
 import org.shardflake.server.ServerUrl;
 
-/**
- * Where the rows are: shard n on server n modulo the number of servers, and how many connections each candidate may have
- * to one.
- */
+/** The placement of rows: shard n on server n modulo the number of servers, and the number of connections that each candidate may have to one. */
 record Layout(List<Server> servers, int shards, int poolSize) {
 
-    /** Where the schemas of the shards are, and the catalog. */
+    /** The database with the schemas of the shards and the catalog. */
     static final String DATABASE = "postgres";
 
-    /** What follows is as {@code ShardRouterBuilder} has it unless told otherwise. */
+    /** The size of the statement cache; it and those below are defaults of {@code ShardRouterBuilder}. */
     static final int CACHED_STATEMENTS = 1000;
 
     private static final long CONNECTION_TIMEOUT_MILLIS = 5000;

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import org.shardflake.benchmarks.router.Peer.Photo;
 
-/** What is measured; those that insert come last, so that until then all candidates have the same rows. */
+/** The measured operations; those that insert come last, so that until then all candidates have the same rows. */
 enum Operation {
     SELECT("point select", "select") {
         @Override
@@ -104,10 +104,10 @@ enum Operation {
         return this != MULTI_GET && this != NEWEST;
     }
 
-    /** Does it once, with a look at the result that costs next to nothing. */
+    /** Runs the operation once, with a check of the result that costs next to nothing. */
     abstract void run(Peer peer, PhotoServers servers) throws SQLException;
 
-    /** Does it once, and compares the whole result with what it must be; outside the measured time. */
+    /** Runs the operation once and compares the whole result with the expected one; outside the measured time. */
     void check(RouterCandidate candidate, Peer peer, PhotoServers servers) throws SQLException {
         run(peer, servers);
     }

@@ -12,7 +12,7 @@ import java.util.List;
 import org.shardflake.benchmarks.router.Peer.JdbcPeer;
 import org.shardflake.benchmarks.router.Peer.Photo;
 
-/** What is compared: a way to reach the right shard. Thread-safe; whoever opened it closes it. */
+/** A candidate: a way to reach the right shard. Thread-safe; whoever opened it closes it. */
 interface Peer extends AutoCloseable {
 
     /** Reads a row by its id, outside a transaction. */

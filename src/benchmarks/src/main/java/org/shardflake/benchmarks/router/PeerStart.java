@@ -14,14 +14,14 @@ import java.util.stream.IntStream;
 import org.shardflake.Server;
 
 /**
- * Starts one candidate in a process of its own, and says how long it took to the first row and how much heap it holds.
+ * Starts one candidate in a separate process, and prints its time to the first row and its heap.
  *
  * <p>Arguments are the candidate, the number of shards, connections per server and the servers' URLs; the ids to select, one
  * of each shard, come from standard input.
  */
 public final class PeerStart {
 
-    /** What precedes the figures: milliseconds from before it was opened to the first row, bytes then, bytes when all shards were used. */
+    /** The prefix of the line with figures: milliseconds to the first row, and bytes of heap then and after all shards were used. */
     static final String RESULT = "result ";
 
     private PeerStart() {}
@@ -56,7 +56,7 @@ public final class PeerStart {
         }
     }
 
-    /** What is in use when whatever is not was thrown away. */
+    /** The heap in use after garbage collection. */
     private static long heap() throws InterruptedException {
         for (int i = 0; i < 3; i++) {
             System.gc();

@@ -23,13 +23,10 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.FunctionLibrary;
 
-/**
- * The rows that all candidates read: a table in the schema of each shard and, with the same rows in a database of its own,
- * one for ShardingSphere.
- */
+/** The rows that all candidates read: a table in the schema of each shard and, with the same rows in a separate database, one for ShardingSphere. */
 final class PhotoServers {
 
-    /** Where the rows come without Shardflake: the function that Instagram published, here for all tables. */
+    /** The function that Instagram published, for ids without Shardflake, here for all tables. */
     private static final String PUBLISHED_FUNCTION = """
             CREATE FUNCTION next_id(shard_id integer, table_id_seq regclass, OUT result bigint) AS $$
             DECLARE
@@ -127,7 +124,7 @@ final class PhotoServers {
         }
     }
 
-    /** A database of its own, for it reads everything that there is in one when it starts; with the same rows. */
+    /** Copies the same rows into a separate database, since ShardingSphere reads everything in a database when it starts. */
     private void copyForShardingSphere(int server) throws SQLException {
         try (Connection connection = cluster.server(server).connect()) {
             Sql.execute(connection, "CREATE DATABASE " + ShardingSphere.DATABASE);

@@ -8,7 +8,7 @@ import java.sql.SQLException;
 import java.util.regex.Pattern;
 import org.shardflake.benchmarks.router.Peer.BareJdbc;
 
-/** What is compared. */
+/** The candidates. */
 enum RouterCandidate {
     BARE("bare JDBC", Archives.COMMON) {
         @Override
@@ -41,10 +41,10 @@ enum RouterCandidate {
         }
     };
 
-    /** How many of the newest rows are asked for. */
+    /** The number of newest rows to read. */
     static final int NEWEST = 20;
 
-    /** What of the class path of this program is on those of the candidates, as an application would have it. */
+    /** The jars each candidate needs at run time. */
     private static final class Archives {
         static final String COMMON =
                 "/benchmarks/|/src/id/|/shardflake-id|/shard-router/|/shardflake-router|/HikariCP-|/slf4j-|/postgresql-[0-9]";
@@ -67,7 +67,7 @@ enum RouterCandidate {
         return label;
     }
 
-    /** Whether it needs what is at this place of the class path. */
+    /** Whether the candidate needs this entry of the class path. */
     boolean needs(String path) {
         return archives.matcher(path).find();
     }
@@ -76,7 +76,7 @@ enum RouterCandidate {
         return this == SHARDFLAKE_JDBC || this == SHARDFLAKE_JOOQ;
     }
 
-    /** Makes it ready for work; whoever does so closes it. */
+    /** Opens the candidate; the caller closes the result. */
     abstract Peer open(Layout layout) throws SQLException;
 
     /** The database of its tables. */

@@ -108,7 +108,7 @@ public final class RouterComparison {
         return Sessions.perSecond(threads, sizes.millis(), () -> operation.run(peer, servers));
     }
 
-    /** How much is measured, by system properties {@code router.*}. */
+    /** The amounts to measure, from system properties {@code router.*}. */
     record Sizes(
             int shards,
             int rows,

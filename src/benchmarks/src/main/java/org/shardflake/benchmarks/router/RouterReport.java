@@ -31,7 +31,7 @@ final class RouterReport {
     private static final double START_OF_BARE = 1.1;
     private static final String BARE = RouterCandidate.BARE.label();
     private static final String SHARDINGSPHERE = RouterCandidate.SHARDINGSPHERE.label();
-    /** Asks many shards as bare JDBC does, so is no limit for that. */
+    /** A candidate that is no limit for reads of many shards, since it does them as bare JDBC does. */
     private static final String BARE_JOOQ = RouterCandidate.BARE_JOOQ.label();
 
     private static final List<RouterCandidate> OURS =
@@ -172,7 +172,7 @@ final class RouterReport {
         page.made(sizing, "%s; %s.".formatted(machine, versions()));
     }
 
-    /** As the names of the archives have it, which cannot be wrong. */
+    /** The versions in the names of the jars, which cannot be wrong. */
     private static String versions() {
         return Stream.of(
                         YamlShardingSphereDataSourceFactory.class,

@@ -22,7 +22,7 @@ import org.shardflake.benchmarks.router.Peer.Photo;
 /** Apache ShardingSphere-JDBC: a logical table over an actual table for each shard, and statements that name only the first. */
 final class ShardingSphere extends JdbcPeer {
 
-    /** A database of its own on each server: it reads whatever there is in one. */
+    /** The candidate's separate database on each server, since it reads everything in a database. */
     static final String DATABASE = "shardingsphere";
 
     private final DataSource source;

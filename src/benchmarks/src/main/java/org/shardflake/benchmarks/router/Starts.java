@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import org.shardflake.Server;
 import org.shardflake.benchmarks.report.Rounds;
 
-/** Time to the first row and heap of all candidates, each in processes of its own, which take turns. */
+/** Time to the first row and heap of all candidates, each in separate processes that take turns. */
 final class Starts {
 
     /** The flag of the processes' Java. */
@@ -48,7 +48,7 @@ final class Starts {
         }
     }
 
-    /** What {@link PeerStart} says. */
+    /** The figures that {@link PeerStart} prints. */
     private List<Double> start(RouterCandidate candidate) throws IOException, InterruptedException {
         Layout layout = servers.layout();
         List<String> command = new ArrayList<>(List.of(
@@ -82,7 +82,7 @@ final class Starts {
         return ids.values().stream().map(String::valueOf).collect(Collectors.joining("\n"));
     }
 
-    /** What the candidate needs of this program's own: Java looks for each class in one archive after the other. */
+    /** The part of this program's class path that the candidate needs: Java searches the jars for each class in order. */
     private static String classPath(RouterCandidate candidate) {
         return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1))
                 .filter(candidate::needs)

@@ -57,7 +57,7 @@ public final class ReadmeSummary {
     /** A row of a page's goals. */
     private record Goal(String which, String measured, String wanted, boolean met) {
 
-        /** Its first number, which is the median. */
+        /** The figure's first number, which is the median. */
         double figure() {
             Matcher number = Pattern.compile("[0-9][0-9.,]*").matcher(measured);
             return number.find() ? Double.parseDouble(number.group().replace(",", "")) : 0;
@@ -109,7 +109,7 @@ public final class ReadmeSummary {
         return goals.size() == 1 ? "; **missed**" : "; **%d of %d missed**".formatted(missed, goals.size());
     }
 
-    /** Those of the first table under the heading of the goals. */
+    /** The goals in the first table under their heading. */
     private static List<Goal> goals(Kind kind, String page) {
         List<String> lines = page.lines()
                 .dropWhile(line -> !line.equals("## Goals"))
@@ -138,7 +138,7 @@ public final class ReadmeSummary {
     }
 
     /**
-     * The README with this part made anew.
+     * The README with this part replaced.
      *
      * @throws IllegalArgumentException if it lacks one of the comments that this part stands between
      */

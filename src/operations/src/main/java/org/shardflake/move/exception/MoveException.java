@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 
-/** A move that cannot go on now. The catalog records where it stands, and the same command continues from there. */
+/** A move that cannot continue now. The catalog records where it stands, and the same command continues from there. */
 public class MoveException extends ShardflakeException {
 
     @Serial

@@ -19,21 +19,21 @@ import org.shardflake.move.MoveStep;
 import org.shardflake.move.ShardPhase;
 
 /**
- * How far several moves are, and how long the rest takes at the pace so far. Their work is counted in bytes: those that are copied, a
- * part of them for each comparison, and what a cutover and a move take beside that, as measured. Thread-safe.
+ * The progress of several moves, and the time that the rest takes at the pace so far. Their work is counted in bytes: those that are copied, a part
+ * of them for each comparison, and what a cutover and a move take beside that, as measured. Thread-safe.
  */
 public final class MoveEstimate {
 
     /** The time of a byte in a comparison of both copies, relative to its copy. */
     private static final double COMPARED = 0.4;
 
-    /** What a shard takes besides its bytes, in bytes that could be copied meanwhile. */
+    /** The fixed cost of a shard, in bytes that could be copied in the same time. */
     private static final long SHARD = 4 << 20;
 
-    /** What a move takes besides its shards, in bytes that could be copied meanwhile. */
+    /** The fixed cost of a move, in bytes that could be copied in the same time. */
     private static final long MOVE = 64 << 20;
 
-    /** Less than this says nothing about the rest. */
+    /** The least part of the work from which the rest can be estimated. */
     private static final double LEAST_PART = 0.05;
 
     private final MoveSettings settings;
@@ -54,7 +54,7 @@ public final class MoveEstimate {
     }
 
     /**
-     * What was done by now.
+     * The work done so far.
      *
      * @param ended moves
      * @param running moves that have begun and not ended
@@ -139,7 +139,7 @@ public final class MoveEstimate {
             this.expected = expected;
         }
 
-        /** It begins, or goes on from where it was. */
+        /** Starts measuring, or resumes. */
         public void begun(MoveStatus status, long nanoTime) {
             synchronized (MoveEstimate.this) {
                 if (!MoveEstimate.this.hasBegun) {

@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Which of several moves may run at once: as many as wanted, and on each server as many as it has room for. Those of servers that do
+ * Decides which of several moves may run concurrently: as many as wanted, and on each server as many as it has room for. Those of servers that do
  * little come first, so that moves between other servers do not wait for each other. Not thread-safe.
  *
  * @param <T> what stands for a move

@@ -48,7 +48,7 @@ import org.shardflake.preflight.PreflightReport;
  */
 public final class ParallelMoves {
 
-    /** As many as PostgreSQL's own max_logical_replication_workers lets one server take part in. */
+    /** The number of moves that PostgreSQL's own max_logical_replication_workers allows one server. */
     public static final int DEFAULT = 4;
 
     /** A check this long ago is made again. */
@@ -62,7 +62,7 @@ public final class ParallelMoves {
         /** Ignores everything. */
         Watcher NONE = new Watcher() {};
 
-        /** A move is to be carried out, with about as many bytes in its tables; what is returned hears of it. */
+        /** Called before a move starts, with its approximate size. Returns the listener for that move. */
         default MoveListener wanted(MoveRequest move, long bytes) {
             return MoveListener.NONE;
         }
@@ -70,13 +70,13 @@ public final class ParallelMoves {
         /** A server has room for fewer moves at once than wanted, for this reason. */
         default void limited(String found) {}
 
-        /** A move has begun, or goes on after an interruption. Not told if one of its servers refuses to be asked then. */
+        /** Called when a move has started or resumed. Not told if one of its servers refuses to be asked then. */
         default void begun(MoveRequest request, MoveStatus status) {}
 
-        /** A move was carried out; it is described as it was after its last cutover. */
+        /** Called when a move has been carried out; describes it as of its last cutover. */
         default void ended(Move move, Duration took) {}
 
-        /** A move cannot go on now. */
+        /** Called when a move cannot continue. */
         default void failed(MoveRequest move, RuntimeException failure) {}
     }
 
@@ -165,7 +165,7 @@ public final class ParallelMoves {
         }
     }
 
-    /** How a move ended. */
+    /** The end of a move. */
     private record End(Work work, Optional<Move> done, Optional<RuntimeException> failure) {}
 
     /**
@@ -214,7 +214,7 @@ public final class ParallelMoves {
         return works;
     }
 
-    /** Unless the wanted move is the other one, and that can go on. */
+    /** Refuses a move of shards that are in another one, unless the wanted move is that one and it can continue. */
     private static void refuse(MoveRequest wanted, Move other) {
         ShardSet both = wanted.shards().and(other.shardSet());
         if (both.isEmpty()) {

@@ -24,7 +24,7 @@ public final class SomeMovesFailedException extends MoveException {
         failures.values().forEach(this::addSuppressed);
     }
 
-    /** Why each of them failed. */
+    /** The failure of each move. */
     public Map<MoveRequest, RuntimeException> failures() {
         return failures;
     }

@@ -12,7 +12,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Gives a test of a Spring application an installation of its own on embedded PostgreSQL servers.
+ * Gives a test of a Spring application its own installation on embedded PostgreSQL servers.
  *
  * <pre>{@code
  * @SpringBootTest

@@ -31,7 +31,7 @@ record ShardflakeTestContext(ShardflakeTest wanted) implements ContextCustomizer
         TestPropertyValues.of("shardflake.catalog=" + catalog).applyTo(context);
     }
 
-    /** As Spring finds it, in {@code spring.factories}. */
+    /** The factory that Spring finds in {@code spring.factories}. */
     static final class Factory implements ContextCustomizerFactory {
         @Override
         public @Nullable ContextCustomizer createContextCustomizer(

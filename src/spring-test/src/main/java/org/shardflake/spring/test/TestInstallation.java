@@ -26,7 +26,7 @@ final class TestInstallation {
 
     private static final Map<ShardflakeTest, String> catalogs = new HashMap<>();
     private static @Nullable PostgresCluster cluster;
-    /** Also of those that could not be finished. */
+    /** The number of databases so far, including those that could not be finished. */
     private static int databases;
 
     private TestInstallation() {}
@@ -63,7 +63,7 @@ final class TestInstallation {
         }
     }
 
-    /** Its own shutdown hook closes the cluster. */
+    /** Starts the servers; the cluster's own shutdown hook closes them. */
     private static List<PostgresServer> servers(int count) {
         PostgresCluster running = cluster;
         if (running == null) {

@@ -26,7 +26,7 @@ import org.shardflake.move.exception.MoveException;
 /** The indexes and constraints of a shard that are dropped on the target for the time of a copy, and restored afterwards. */
 public final class DeferredIndexes {
 
-    /** What a transaction that builds them may use. */
+    /** The memory for a transaction that builds indexes. */
     static final String MEMORY = "SET LOCAL maintenance_work_mem = '256MB'";
 
     private static final String FOREIGN_KEY_VIOLATION = "23503";
@@ -80,8 +80,8 @@ public final class DeferredIndexes {
             """;
 
     /**
-     * What would fire for rows that are copied: triggers, the fence among them, and foreign keys. Those to reference tables stay, since
-     * dropping them would lock tables that others read; the rows that they need are there already.
+     * The triggers and foreign keys that fire for copied rows, including the fence. Those to reference tables stay, since dropping them would lock
+     * tables that others read; the rows that they need are there already.
      */
     private static final String FIRING = """
             WITH own AS (
@@ -134,7 +134,7 @@ public final class DeferredIndexes {
                     index == null ? null : new Index(index, row.getString(5), row.getString(6)));
         }
 
-        /** The statement that brings it back, where these are there. */
+        /** The statement that restores the index, as far as its prerequisites exist. */
         private String buildBeside(Set<String> there) {
             return index != null && there.contains(index.name) ? index.attach : build;
         }
@@ -227,7 +227,7 @@ public final class DeferredIndexes {
         return indexes(server, shard);
     }
 
-    /** Says what to do if a row on the source breaks a foreign key, of which the target has told now. */
+    /** Adds advice to the failure of a foreign key on the target that a row on the source violates. */
     static void explainBroken(Exception failure, int shard) {
         if (failure instanceof SQLException broken && FOREIGN_KEY_VIOLATION.equals(broken.getSQLState())) {
             throw new MoveException(

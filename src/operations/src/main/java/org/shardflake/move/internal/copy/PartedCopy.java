@@ -21,7 +21,7 @@ import org.shardflake.jdbc.InParallel;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Copies shards that have a large table in parts, each in a transaction of its own and over any of several connections. For one thread.
+ * Copies shards that have a large table in parts, each part in its own transaction and over any of several connections. For one thread.
  *
  * <p>An interrupted copy keeps the parts that have the rows of the next snapshot, too. Until all parts are there, the shard, which is
  * fenced, lacks its indexes, and rows are not frozen, which only the transaction that truncates a table can do.
@@ -79,8 +79,8 @@ public final class PartedCopy {
     }
 
     /**
-     * The same in parts, if a table has several, and if the target lets this role write as replication does: triggers that fire would
-     * have to be disabled, for as long as an interrupted move waits for somebody.
+     * Whether the shard is copied in parts: if a table has several, and if the target lets this role write as replication does. Otherwise triggers
+     * would have to be disabled for as long as an interrupted move waits to be continued.
      */
     public boolean isParted(List<SplitTable> tables) throws SQLException {
         return tables.stream().anyMatch(table -> table.parts() > 1) && mayActAsReplication();
@@ -136,7 +136,7 @@ public final class PartedCopy {
     }
 
     /**
-     * What an earlier copy has left of a table.
+     * The parts of a table left by an earlier copy.
      *
      * @param rows how many the parts have that are as in the snapshot, also those that have none
      * @param stale the parts that have other rows
@@ -210,7 +210,7 @@ public final class PartedCopy {
         }
     }
 
-    /** Without a key, rows of a table that somebody publishes could not be deleted. */
+    /** Deletes rows of a table that may be published without a key, which PostgreSQL would refuse. */
     private void delete(String table, String condition) throws SQLException {
         boolean hasDefault =
                 Sql.isTrue(target, "SELECT relreplident = 'd' FROM pg_class WHERE oid = ?::regclass", table);

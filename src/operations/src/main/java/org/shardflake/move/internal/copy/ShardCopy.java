@@ -125,8 +125,8 @@ public final class ShardCopy {
     }
 
     /**
-     * As in replication, fences and other triggers do not fire, including those of foreign keys. Where the role may not say so for its
-     * session, the triggers are disabled and the shard's foreign keys dropped, until the rows are in; only then does anybody see the tables.
+     * Keeps fences and other triggers from firing, as in replication, including those of foreign keys. Where the role may not say so for its session,
+     * the triggers are disabled and the shard's foreign keys dropped, until the rows are in; only then does anybody see the tables.
      */
     private void silenceTriggers(int shard, Deque<String> builds) throws SQLException {
         Savepoint before = target.setSavepoint();
@@ -141,7 +141,7 @@ public final class ShardCopy {
         }
     }
 
-    /** What was taken away last comes back first. */
+    /** Removes indexes and constraints, and queues the statements that restore them, in reverse order. */
     private void takeAway(List<DeferredIndexes.Late> some, Deque<String> builds) throws SQLException {
         for (DeferredIndexes.Late late : some) {
             Sql.execute(target, late.drop());

@@ -26,7 +26,7 @@ import org.shardflake.jdbc.Sql;
  */
 public record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
 
-    /** Only of integers, which every server orders alike. */
+    /** Finds a key of integers, which every server sorts alike. */
     private static final String KEY = """
             SELECT quote_ident(a.attname)
               FROM pg_index x JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
@@ -35,19 +35,19 @@ public record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
 
     private static final String PAGES = "SELECT pg_relation_size(?::regclass) / current_setting('block_size')::integer";
 
-    /** A table of fewer parts is copied whole: that is faster by itself, and soon begun again. */
+    /** The number of parts below which a table is copied whole: that is faster, and soon repeated. */
     private static final int FEWEST_PARTS = 10;
 
-    /** So many keys, from the beginning of a table to its end, tell in which order it has its rows. */
+    /** The number of keys, sampled across a table, that show in which order it has its rows. */
     private static final int SAMPLES = 256;
 
-    /** In the order of the key, so many of them at most may lie far before the one before, which half of random ones do. */
+    /** The share of keys that may lie far before their predecessor in a sorted table; in random order, half do. */
     private static final double FAR_BACK = 0.25;
 
-    /** What is far, relative to the table. */
+    /** The distance that counts as far, relative to the table. */
     private static final double FAR = 0.05;
 
-    /** Or so far from their place in that order, relative to the table, which random ones are by a third. */
+    /** The mean distance of keys from their place in a sorted table; in random order, a third of the table. */
     private static final double OUT_OF_PLACE = 0.2;
 
     /**

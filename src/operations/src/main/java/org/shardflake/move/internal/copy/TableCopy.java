@@ -21,7 +21,7 @@ import org.shardflake.move.exception.MoveException;
 /** Copies rows of one table after the other over two connections. For one thread. */
 public final class TableCopy {
 
-    /** In the binary format, values of user-defined types and arrays of them carry numbers that differ between servers. */
+    /** Finds types that aren't built in: in the binary format, their values and arrays carry numbers that differ between servers. */
     private static final String ONLY_BUILT_IN_TYPES = """
             SELECT NOT EXISTS (
                 SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
@@ -31,8 +31,8 @@ public final class TableCopy {
             """;
 
     /**
-     * Its columns but for generated ones, its size in bytes without and with TOAST, how many rows PostgreSQL takes it to have, if it knows,
-     * and the number of its indexes.
+     * Reads a table's columns except for generated ones, its size in bytes without and with TOAST, PostgreSQL's estimate of its rows, and the number
+     * of its indexes.
      */
     private static final String TABLE = """
             SELECT COALESCE(string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname), ''),
@@ -45,10 +45,10 @@ public final class TableCopy {
     /** The time of a byte in TOAST, whose index is kept while it is filled, relative to a byte beside it. As measured, like the others. */
     private static final double TOASTED = 2.5;
 
-    /** The time of a row besides its bytes, in bytes that could be copied meanwhile. */
+    /** The cost of a row in addition to its bytes, in bytes that could be copied in the same time. */
     private static final long ROW = 100;
 
-    /** The time of an entry of an index that is built afterwards, likewise. */
+    /** The cost of an entry of an index that is built afterwards, in the same unit. */
     private static final long ENTRY = 60;
 
     /** The least bytes that are in a temporary table at a time. */
@@ -68,7 +68,7 @@ public final class TableCopy {
     @FunctionalInterface
     public interface Progress {
         /**
-         * More was copied.
+         * Called when more has been copied.
          *
          * @param bytes sent
          * @param rows of a table or part that has all its rows now, otherwise 0
@@ -133,7 +133,9 @@ public final class TableCopy {
                         progress));
     }
 
-    /** Until the end of the target's transaction its owner gives the table no other columns, checks or triggers, and no view its name. */
+    /**
+     * Locks a table until the end of the target's transaction, so that its owner can add no columns, checks or triggers, and no view takes its name.
+     */
     private void hold(String table) throws SQLException {
         Sql.execute(target, "LOCK TABLE ONLY %s IN ROW EXCLUSIVE MODE".formatted(table));
         if (!Sql.isTrue(target, "SELECT relkind = 'r' FROM pg_class WHERE oid = ?::regclass", table)) {
@@ -142,7 +144,9 @@ public final class TableCopy {
         }
     }
 
-    /** By a temporary table, from which the owner takes the rows: COPY would run the owner's functions with the rights of this session. */
+    /**
+     * Copies through a temporary table, from which the owner takes the rows: COPY would run the owner's functions with the rights of this session.
+     */
     private void copyAsOwner(Table table, String rows, OwnersCode code, Share share, Progress progress)
             throws SQLException {
         CopyManager from = source.unwrap(PGConnection.class).getCopyAPI();
@@ -170,7 +174,7 @@ public final class TableCopy {
         }
     }
 
-    /** A failure of one side leaves the other in the middle of its COPY. */
+    /** Cancels both sides of a COPY, since a failure of one leaves the other in the middle. */
     private static void cancel(CopyOut out, Pump pump, Exception failure) {
         try {
             pump.cancel();
@@ -182,7 +186,7 @@ public final class TableCopy {
         }
     }
 
-    /** A failure says which of the two servers it was. */
+    /** Names the server in a failure. */
     private static <T> T named(Connection connection, Sql.Work<T> work) throws SQLException {
         try {
             return work.run();
@@ -192,7 +196,7 @@ public final class TableCopy {
     }
 
     /**
-     * How progress is counted.
+     * The share of a table in the progress.
      *
      * @param rows about how many will be copied; 0 if that is not known
      * @param size of the shard's that they stand for
@@ -253,7 +257,7 @@ public final class TableCopy {
         void take() throws SQLException;
     }
 
-    /** Forwards rows in pieces: the driver sends each piece as a message of its own. */
+    /** Forwards rows in pieces, since the driver sends each piece as a separate message. */
     private final class Pump {
 
         private final Opening opening;

@@ -207,7 +207,9 @@ public final class MoveServerSession implements AutoCloseable {
         }
     }
 
-    /** It cancels itself, after deadlock_timeout, for whoever waits for its lock. The one taken here stops no writer. */
+    /**
+     * Makes autovacuum cancel itself, which it does after deadlock_timeout for a session that waits for its lock. The one taken here stops no writer.
+     */
     private void makeAutovacuumGiveWay(int shard) throws SQLException {
         for (String table : tables(ShardSet.of(shard)).getOrDefault(shard, List.of())) {
             try {

@@ -14,8 +14,8 @@ public final class OpenShard {
     private OpenShard() {}
 
     /**
-     * Does what is possible before it is known whether the server gets the shard, in a transaction that may be rolled back.
-     * {@link #finishSql} comes last.
+     * Prepares opening a shard as far as possible before it is known whether the server gets it, in a transaction that may be rolled back. {@link
+     * #finishSql} comes last.
      *
      * @param names the sequences, null for none
      * @param values the last value of each

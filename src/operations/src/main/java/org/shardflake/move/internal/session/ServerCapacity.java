@@ -38,7 +38,7 @@ public record ServerCapacity(String server, int moves, String because) {
                 ) AS s (name, most, used, once, each)
             """;
 
-    /** Of one move: the one that commands it, the one that cuts over, and those of comparisons that wait. */
+    /** The sessions of one move: one that runs it, one that cuts over, and those of waiting comparisons. */
     private static final int SESSIONS = 7;
 
     private record Setting(String name, long most, long used, int once, int each) {

@@ -25,7 +25,7 @@ import org.shardflake.lookup.LookupTables;
 import org.shardflake.server.ServerUrl;
 import org.springframework.boot.SpringApplication;
 
-/** Starts the application with servers of its own, which are gone when it ends. */
+/** Starts the application on its own servers, which are removed when it ends. */
 public class DemoServers {
 
     private static final int SHARDS = 16;
@@ -46,7 +46,7 @@ public class DemoServers {
         application.run(args);
     }
 
-    /** What {@code init}, {@code reference deploy}, {@code schema deploy} and {@code lookup create} of the command line do. */
+    /** Does in Java what {@code init}, {@code reference deploy}, {@code schema deploy} and {@code lookup create} of the command line do. */
     private static void install(String catalog, List<Server> servers) throws Exception {
         Installation installation = Installation.at(ServerUrl.parse(catalog));
         ShardMap map = ShardMap.initial(new Sharding(SHARDS), IdLayout.DEFAULT, servers, Spread.ROUND_ROBIN);

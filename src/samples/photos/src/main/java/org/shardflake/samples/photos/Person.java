@@ -6,5 +6,5 @@ package org.shardflake.samples.photos;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 
-/** Somebody who has signed up. The page needs no uid. */
+/** A person who has signed up. The page needs no uid. */
 record Person(@JsonIgnore long uid, String name, String country) {}

@@ -17,7 +17,7 @@ import org.shardflake.spring.ShardTemplate;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Service;
 
-/** Who signs up and in. A person is in the shard of a uid, and is found by the e-mail address. */
+/** Signs people up and in. A person is in the shard of a uid, and is found by the e-mail address. */
 @Service
 public class PersonService {
 
@@ -33,7 +33,7 @@ public class PersonService {
         this.emails = router.lookup("person.email");
     }
 
-    /** Throws {@link org.shardflake.router.LookupTakenException} if somebody has the address, on whatever server. */
+    /** Throws {@link org.shardflake.router.LookupTakenException} if the address is taken, on whatever server. */
     public Person signUp(String email, String name, String country) {
         long uid = ThreadLocalRandom.current().nextLong();
         return shards.write(ShardKey.uid(uid), () -> {
@@ -68,7 +68,7 @@ public class PersonService {
                         .list());
     }
 
-    /** How much there is in all shards. */
+    /** The totals of all shards. */
     public Map<String, Long> totals() {
         return Map.of("people", rows("person"), "photos", rows("photo"), "likes", rows("liked"));
     }

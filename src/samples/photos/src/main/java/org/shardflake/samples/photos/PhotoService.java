@@ -54,7 +54,7 @@ public class PhotoService {
         return photo(id, person.name(), person.country(), title, 0);
     }
 
-    /** Likes a photo, once for each user; returns its likes, or nothing if there is no such photo. */
+    /** Likes a photo, once for each user; returns its likes, or empty if there is no such photo. */
     @OnShard(id = "#photoId")
     @Transactional
     public Optional<Long> like(ShardflakeId photoId, String user) {

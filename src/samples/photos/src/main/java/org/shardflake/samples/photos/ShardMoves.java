@@ -18,7 +18,7 @@ import org.shardflake.server.ServerUrl;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.stereotype.Service;
 
-/** What an operator does with {@code shardflake move run}, for the page's button. */
+/** Moves shards for the page's button, as {@code shardflake move run} does. */
 @Service
 class ShardMoves {
 
@@ -30,7 +30,7 @@ class ShardMoves {
         this.catalog = url(catalog);
     }
 
-    /** As the command line does: without a password in the URL, it is in PGPASSWORD or ~/.pgpass. */
+    /** The URL without a password, which is in PGPASSWORD or ~/.pgpass, as for the command line. */
     private static ServerUrl url(String url) {
         return ServerUrl.parse(url, System.getenv());
     }
