@@ -1,6 +1,6 @@
 "use strict";
 
-// The index is made when somebody first searches: not every reader does.
+// The index is made when someone first searches: not every reader does.
 (() => {
   const up = document.currentScript.dataset.up;
   const input = document.getElementById("search");

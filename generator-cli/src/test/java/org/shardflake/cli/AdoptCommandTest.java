@@ -138,7 +138,7 @@ class AdoptCommandTest {
         assertThat(shards(checks)).doesNotContain("true");
         Result dryRun = adopt("old.photo", "--key=uid", "--dry-run");
         assertThat(dryRun.out() + dryRun.err())
-                .contains("the shards' check of id, that it says its shard, is lifted for photo, since old ids do not");
+                .contains("the check that id contains the shard is lifted for photo, since old ids do not contain it");
         assertThat(shards(checks)).doesNotContain("true");
 
         assertThat(adopt("old.photo", "--key=uid").exitCode()).isZero();
@@ -167,9 +167,9 @@ class AdoptCommandTest {
         assertThat(adopted)
                 .isEqualTo(new Result(
                         0, """
-                copied 1,000 rows of old.photo into photo of 8 shards, and 0 changes since; 1,000 rows compared, and none differs
-                old.photo takes no writes any more
-                """, "old.photo takes no more writes; bringing the last changes over, then comparing\n"));
+                copied 1,000 rows of old.photo into photo of 8 shards, and 0 changes since; 1,000 rows compared, all equal
+                old.photo no longer takes writes
+                """, "old.photo is closed to writes; copying the last changes, then comparing\n"));
         assertThat(shardRows("photo")).isEqualTo(1000);
         assertThat(shards("SELECT id::text FROM SHARD.photo WHERE uid - 8 * floor(uid / 8.0) <> NUMBER"))
                 .isEmpty();
@@ -318,8 +318,8 @@ class AdoptCommandTest {
                 about 1,000 rows of old.photo would go into photo of 8 shards
                 columns: id, uid, slug, title, extra
                 warning: (slug) will be unique within a shard, not over all of them
-                warning: ids from before say nothing of their shard: look such rows up by uid
-                warning: the shards' check of id, that it says its shard, is lifted for photo, since old ids do not
+                warning: old ids do not contain their shard: look such rows up by uid
+                warning: the check that id contains the shard is lifted for photo, since old ids do not contain it
                 """, "dry run: nothing was changed\n"));
         assertThat(installation.query(OLD, "SELECT to_regnamespace('shardflake_adopt')"))
                 .isEqualTo("null");
@@ -335,7 +335,7 @@ class AdoptCommandTest {
                 hint: add --yes; the table itself keeps all of them
                 """);
         assertThat(adopt("old.photo", "--key=uid", "--cancel", "--yes"))
-                .isEqualTo(new Result(0, "cancelled: the shards have no rows of old.photo, which is as it was\n", ""));
+                .isEqualTo(new Result(0, "cancelled: the shards have no rows of old.photo, which is unchanged\n", ""));
         assertThat(shardRows("photo")).isZero();
         assertThat(installation.query(OLD, "SELECT to_regnamespace('shardflake_adopt')"))
                 .isEqualTo("null");
@@ -526,7 +526,7 @@ class AdoptCommandTest {
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err())
                 .contains(
-                        "the shards have 3 rows of photo that adopt did not bring, or that somebody has changed since: ")
+                        "the shards have 3 rows of photo that adopt did not bring, or that someone has changed since: ")
                 .contains("shard_0003.photo (7777777)", "shard_0002.photo (2)", "shard_0007.photo (7)")
                 .contains("\nhint: they would be lost");
         assertThat(shards(ROWS)).isEqualTo(rows);
@@ -669,7 +669,7 @@ class AdoptCommandTest {
                         "old.photo has columns that may refer to large objects, which would stay behind: photo.picture\nhint: ");
         assertThat(installation.launch("doctor").out())
                 .contains(
-                        "has columns in 4 shards that may refer to large objects, which no move takes along: photo.picture");
+                        "has columns in 4 shards that may refer to large objects, which moves leave behind: photo.picture");
         installation.execute(OLD, """
                 ALTER TABLE old.photo DROP picture;
                 UPDATE old.photo SET title = CASE WHEN id < 500 THEN lo_from_bytea(0, 'pixels')::text END
@@ -763,7 +763,7 @@ class AdoptCommandTest {
 
         assertThat(adopt("old.photo", "--key=id").err()).isEqualTo("""
                 error: old.photo is being adopted into photo by its uid, over 8 shards
-                hint: go on with these, or cancel it with these first
+                hint: continue with these, or cancel with these first
                 """);
     }
 
@@ -787,7 +787,7 @@ class AdoptCommandTest {
             value = {
                 "SELECT 1 | old.fotos | uid | there is no table old.fotos",
                 "SELECT 1 | old.photo | user | table old.photo has no column user",
-                "SELECT 1 | old.photo | extra | column extra is of type jsonb, which no uid follows from",
+                "SELECT 1 | old.photo | extra | column extra is of type jsonb, from which no uid can be derived",
                 "ALTER TABLE old.photo DROP CONSTRAINT photo_pkey | old.photo | uid | old.photo has no primary key",
                 "CREATE VIEW old.v AS SELECT * FROM old.photo | old.v | uid | old.v is not a plain table",
                 "ALTER TABLE old.photo ADD COLUMN place text | old.photo | uid | shard_0000.photo cannot take the rows of old.photo: it has no column place",
@@ -865,7 +865,7 @@ class AdoptCommandTest {
         Result finished = adopt("old.visit", "--key=uid", "--finish", "--yes");
 
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
-        assertThat(finished.out()).contains("172 rows compared, and none differs");
+        assertThat(finished.out()).contains("172 rows compared, all equal");
         assertThat(shards("SELECT concat_ws('|', m, ms, y, ys, p, ps, s, plain) FROM SHARD.visit WHERE id = 8"))
                 .isEqualTo(
                         "happy|{sad,\"so so\",happy}|1908|{1901,NULL,1908}|(\"at, \"\"8\",\"(8,1)\",happy)|{\"(a,,\\\"so so\\\")\",NULL}|[2025-01-01,2025-01-02)|x");
@@ -896,7 +896,7 @@ class AdoptCommandTest {
         Result finished = adopt("old.feeling", "--key=uid", "--finish", "--yes");
 
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
-        assertThat(finished.out()).contains("98 rows compared, and none differs");
+        assertThat(finished.out()).contains("98 rows compared, all equal");
     }
 
     @ParameterizedTest

@@ -146,7 +146,7 @@ class ConfigCommandTest {
     void whatIsNoSettingIsNamed() throws IOException {
         write("catalogue: x\n");
         assertThat(launch("map", "show").err())
-                .startsWith("error: %s has catalogue, which is no setting; there are catalog, ".formatted(file));
+                .startsWith("error: %s has catalogue, which is not a setting; settings are catalog, ".formatted(file));
         write("output: [json]\n");
         assertThat(launch("map", "show").err()).isEqualTo("error: %s: output takes one value\n".formatted(file));
         write("just text\n");

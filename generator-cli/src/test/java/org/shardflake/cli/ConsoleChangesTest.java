@@ -219,7 +219,7 @@ class ConsoleChangesTest {
         assertThat(shards.catalog().history(3)).extracting(MapChange::user).doesNotContain("");
         part("offers", JsonNode::isEmpty);
         assertThat(console.told())
-                .isEqualTo("whoever has this address can change the installation until the console ends\n");
+                .isEqualTo("anyone with this address can change the installation until the console ends\n");
     }
 
     @Test
@@ -317,7 +317,7 @@ class ConsoleChangesTest {
             HttpResponse<String> refused = run(second, "");
 
             assertThat(refused.statusCode()).isEqualTo(409);
-            assertThat(refused.body()).contains("another change runs, one at a time; nothing was changed");
+            assertThat(refused.body()).contains("another change is running; nothing was changed");
             busy.rollback();
             assertThat(ended(begun).get("exitCode").asInt()).isZero();
         }

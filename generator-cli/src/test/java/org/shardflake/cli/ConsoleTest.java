@@ -270,7 +270,7 @@ class ConsoleTest {
         return JSON.readTree(answer.body());
     }
 
-    /** A move from beginning to end, and then a shard that somebody closed. */
+    /** A move from beginning to end, and then a shard that someone closed. */
     @Test
     @Tag("full")
     void newsComeWhileTheyHappen() throws Exception {

@@ -333,7 +333,7 @@ class DashboardIT {
         assertThat(fields(panels, "Alerts"))
                 .anySatisfy(alert ->
                         assertThat(alert.toString()).contains("ShardflakeShardsClosed", "\"firing\"", "\"db3\""));
-        assertThat(fields(panels, "Moves under way"))
+        assertThat(fields(panels, "Moves in progress"))
                 .singleElement()
                 .satisfies(move -> assertThat(move.toString()).contains("\"2-5\"", "following", "\"db1\"", "\"db3\""));
         for (String panel : List.of("Rows written per second", "Rows read per second", "Ids per second")) {

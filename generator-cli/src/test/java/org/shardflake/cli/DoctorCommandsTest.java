@@ -117,10 +117,10 @@ class DoctorCommandsTest {
                 VALUES (1, 'm1_000000', 'db1', 'db2', 'postgresql://db9/app', '1', 'moving', now(), 0, 0)
                 """);
         assertThat(launch("doctor").out())
-                .contains("shard-copy of db2: shardflake server split db1 removes them when it comes to its end");
+                .contains("shard-copy of db2: shardflake server split db1 removes them at its end");
         shards.executeInCatalog("UPDATE shardflake_catalog.split SET target = 'db9'");
 
-        // Nothing is left of a server that somebody has taken out of the map.
+        // Nothing is left of a server that someone has taken out of the map.
         Cli.Result split = launch("server", "split", "db1", "--yes");
 
         assertThat(split.err()).isEmpty();
@@ -197,7 +197,7 @@ class DoctorCommandsTest {
 
         assertThat(finds("problem", "db2", "shard-misplaced").out())
                 .contains("has it and takes writes, and db1 does not have it")
-                .contains("bring it to where they are with shardflake reconcile --restored");
+                .contains("bring it up to date with them by shardflake reconcile --restored");
         isNotMended();
         assertThat(isFenced("db2", 3)).isFalse();
         proposalIsImported();
@@ -313,7 +313,7 @@ class DoctorCommandsTest {
                 "UPDATE shardflake_catalog.move_shard SET phase = 'cutting over', attempt = 1 WHERE shard = 3");
 
         assertThat(finds("problem", "catalog", "move-interrupted").out())
-                .contains("move 1 was interrupted at the cutover of shards 3, which may take no writes")
+                .contains("move 1 was interrupted at the cutover of shards 3, which may be closed to writes")
                 .contains("then go on with shardflake move cutover 1");
         isMendedBy("reconcile");
         assertThat(isFenced("db1", 3)).isFalse();
@@ -363,7 +363,7 @@ class DoctorCommandsTest {
         assertThat(doctor.exitCode()).isEqualTo(ExitCodes.VERIFICATION);
         assertThat(doctor.out())
                 .containsPattern(
-                        "problem +db2 +shard-misplaced +shards 3, .*: got it with epoch 2, and the shard map counts 1")
+                        "problem +db2 +shard-misplaced +shards 3, .*: got it with epoch 2, and the shard map has 1")
                 .doesNotContain("fixed ")
                 .doesNotContain("schema deploy")
                 .doesNotContain("force");
@@ -397,7 +397,7 @@ class DoctorCommandsTest {
         mover.begin("db1", "db2", ShardSet.range(2, 3), "");
 
         assertThat(finds("warning", "catalog", "move-interrupted").out())
-                .contains("move 1 of shards 2,3 is preparing, and nobody works on it")
+                .contains("move 1 of shards 2,3 is preparing, and its command no longer runs")
                 .contains("go on with shardflake move start --shards 2,3 --to db2");
     }
 

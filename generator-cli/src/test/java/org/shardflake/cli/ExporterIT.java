@@ -52,7 +52,7 @@ import org.shardflake.watch.Watch;
 import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 
-/** The catalog and two shards on db1, two shards on db2, which has a standby; a move of shard 1 to db2 is under way. */
+/** The catalog and two shards on db1, two shards on db2, which has a standby; a move of shard 1 to db2 is in progress. */
 class ExporterIT {
 
     private static final Path PAGE = Path.of("../src/docs/guide/watching.md");
@@ -367,7 +367,7 @@ class ExporterIT {
                         .formatted(exporter.address().getPort()),
                 "exporter",
                 "--listen=localhost:" + exporter.address().getPort());
-        shards.fails(ExitCodes.USAGE, "'nonsense' is no address to listen at", "exporter", "--listen=nonsense");
+        shards.fails(ExitCodes.USAGE, "'nonsense' is not an address to listen on", "exporter", "--listen=nonsense");
         shards.fails(ExitCodes.USAGE, "--top is -1, allowed: 0 to 8192", "exporter", "--top=-1");
     }
 }

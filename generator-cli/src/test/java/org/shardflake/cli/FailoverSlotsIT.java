@@ -59,7 +59,7 @@ class FailoverSlotsIT {
 
     private static final Duration SOON = Duration.ofMinutes(2);
 
-    /** How long a writer rests after each row: short enough that some write is always under way, and it leaves CPU time to the servers. */
+    /** How long a writer rests after each row: short enough that some write is always in progress, and it leaves CPU time to the servers. */
     private static final Duration REST = Duration.ofMillis(5);
 
     @SuppressWarnings("NullAway.Init") // by save

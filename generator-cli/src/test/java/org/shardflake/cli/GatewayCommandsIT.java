@@ -95,7 +95,7 @@ class GatewayCommandsIT {
         return installation.launch(args);
     }
 
-    /** As somebody who may use the gateway and nothing else. */
+    /** As someone who may use the gateway and nothing else. */
     private String asAnalyst(String sql) throws SQLException {
         try (Connection connection = postgres.database(2).connect();
                 Statement statement = connection.createStatement()) {

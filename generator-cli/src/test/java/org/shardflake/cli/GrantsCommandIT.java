@@ -134,7 +134,7 @@ class GrantsCommandIT {
         installation.execute(0, "INSERT INTO shard_0001.photo (uid) SELECT 1 + 8 * n FROM generate_series(1, 100) n");
     }
 
-    /** Prints the scripts as somebody who may only read the catalog, and runs them as a superuser. */
+    /** Prints the scripts as someone who may only read the catalog, and runs them as a superuser. */
     private List<String> grant(String work) throws SQLException {
         Result script = as("grants_owner", "grants", "--for=" + work, "--role=grants_role");
         assertThat(script.exitCode()).as(script.toString()).isZero();

@@ -196,7 +196,7 @@ class InitTest {
             })
     void refusesAPasswordAndKeepsItToItself(String server) {
         assertThat(installation.launch("init", "--server", server)).isEqualTo(new Result(2, "", """
-                                error: the URL of server db1 holds a password, and the shard map is read by many
+                                error: the URL of server db1 holds a password, which everyone who reads the shard map would see
                                 hint: leave it out of the URL and give it in ~/.pgpass or PGPASSWORD
                                 """));
     }
@@ -214,7 +214,7 @@ class InitTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "--server=db1=postgresql://a/app --server=db1=postgresql://b/app | server db1 is there twice",
+                "--server=db1=postgresql://a/app --server=db1=postgresql://b/app | server db1 appears twice",
                 "--server=db1=postgresql://a/app --server=db2=postgresql://a/app | servers db1 and db2 have the same URL postgresql://a/app",
                 "--server=db1=postgresql://a/app --shards=8193                   | shard count 8193 is out of range 1..8192",
                 "--server=DB=postgresql://a/app | server name \"DB\" is not 1 to 63 of a-z 0-9 _ . - with a letter or digit at both ends"
@@ -278,7 +278,7 @@ class InitTest {
     private static void assertRefusedAsNewer(Result result, String what) {
         assertThat(result.exitCode()).as(result.toString()).isEqualTo(4);
         assertThat(result.err())
-                .contains(": %s is there in version 1000000, and this program brings only version ".formatted(what))
+                .contains(": %s is deployed in version 1000000, and this program has only version ".formatted(what))
                 .contains("hint: use the newer shardflake that deployed it");
     }
 }

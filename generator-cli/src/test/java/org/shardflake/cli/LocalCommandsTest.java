@@ -20,7 +20,7 @@ import org.shardflake.cli.Cli.Result;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.LocalCluster;
 
-/** The local cluster, from nothing to a shard that was moved, as somebody does who tries Shardflake. */
+/** The local cluster, from nothing to a shard that was moved, as someone does who tries Shardflake. */
 class LocalCommandsTest {
 
     @TempDir
@@ -72,8 +72,8 @@ class LocalCommandsTest {
         Result stopped = launch("map", "show");
         assertThat(stopped.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(stopped.err()).isEqualTo("""
-                error: no catalog is given, and the local cluster in %s is stopped
-                hint: shardflake local start
+                error: no catalog is set, and the local cluster in %s is stopped
+                hint: start it with shardflake local start
                 """.formatted(local));
 
         assertThat(launch("local", "start", "--servers=3").exitCode()).isZero();
@@ -88,8 +88,8 @@ class LocalCommandsTest {
                 .containsPattern("db2 +stopped");
         oneStopped("db1");
         assertThat(launch("map", "show").err()).isEqualTo("""
-                        error: no catalog is given, and db1 of the local cluster in %s, which has it, is stopped
-                        hint: shardflake local start
+                        error: no catalog is set, and db1, which has that of the local cluster in %s, is stopped
+                        hint: start it with shardflake local start
                         """.formatted(local));
         assertThat(launch("local", "start", "--servers=3").exitCode()).isZero();
         Result other = launch("local", "start", "--shards=32");

@@ -52,7 +52,7 @@ class MoveCommandsTest {
                 .containsPattern("wal-level-db1 +ok +wal_level is logical")
                 .containsPattern("target-reaches-source +ok +db2 connects to db1");
         assertThat(shards.leftovers("db1")).isZero();
-        assertThat(launch("move", "status").out()).isEqualTo("no move is under way\n");
+        assertThat(launch("move", "status").out()).isEqualTo("no move is in progress\n");
     }
 
     @Test
@@ -98,7 +98,7 @@ class MoveCommandsTest {
         Cli.Result answers = launch("move", "cancel", "--target-lost", "--yes");
         assertThat(answers.err()).isEqualTo("""
                 error: db2 answers
-                hint: shardflake move cancel 1 tidies up there, too
+                hint: shardflake move cancel 1 cleans up there, too
                 """);
         assertThat(answers.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(launch("move", "cancel", "--target-lost", "--keep-moved", "--yes")
@@ -186,7 +186,7 @@ class MoveCommandsTest {
                         .err())
                 .contains("'fast' is not a number of bytes such as 500000, 64kB or 20MB");
         assertThat(launch("move", "verify").err()).startsWith("error: there is no move\nhint: begin one with");
-        assertThat(launch("move", "verify", "7").err()).startsWith("error: there is no move 7, or it is done");
+        assertThat(launch("move", "verify", "7").err()).startsWith("error: no move 7 is in progress");
     }
 
     @Test

@@ -99,7 +99,7 @@ final class NoteLoad implements AutoCloseable {
         return acknowledged.size();
     }
 
-    /** Of what was acknowledged nothing is lost; no id and no row is there twice; and nothing failed but commits of unknown outcome. */
+    /** Of what was acknowledged nothing is lost; no id and no row appears twice; and nothing failed but commits of unknown outcome. */
     void isAllIn(Connection connection) throws SQLException {
         assertThat(failures).isEmpty();
         Map<String, Long> there = new TreeMap<>();

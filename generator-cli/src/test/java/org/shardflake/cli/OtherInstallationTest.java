@@ -84,7 +84,7 @@ class OtherInstallationTest {
         Result init = launch("", "init", "--shards=8", "--catalog=" + url(2), "--server=db1=" + url(0));
         assertThat(init.exitCode()).as(init.toString()).isEqualTo(4);
 
-        // Somebody does it by hand.
+        // Someone does it by hand.
         installation.execute(2, "UPDATE shardflake_catalog.server SET url = '%s'".formatted(url(1)));
         Result doctor = launch(url(2), "doctor");
         assertThat(doctor.exitCode()).isEqualTo(5);

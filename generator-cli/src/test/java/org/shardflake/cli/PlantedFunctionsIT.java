@@ -33,7 +33,7 @@ import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardRouter;
 
 /**
- * Somebody has planted functions and operators where every session looks first. Commands, and what the router says of its own on the
+ * Someone has planted functions and operators where every session looks first. Commands, and what the router says of its own on the
  * application's connections, call none of them. The application's own SQL would.
  */
 class PlantedFunctionsIT {

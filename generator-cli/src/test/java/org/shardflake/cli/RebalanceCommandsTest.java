@@ -144,7 +144,7 @@ class RebalanceCommandsTest {
     void aServerIsDrained() throws SQLException {
         Cli.Result unasked = launch("server", "drain", "db1", "--by=count");
         assertThat(unasked.exitCode()).isEqualTo(ExitCodes.USAGE);
-        assertThat(unasked.err()).startsWith("error: to move 8 shards to drain db1 needs --yes");
+        assertThat(unasked.err()).startsWith("error: cannot ask whether to move 8 shards to drain db1");
         assertThat(launch("server", "drain", "db1", "--by=count", "--dry-run").out())
                 .containsPattern("db1 +8 +0 ");
         assertThat(on("db1").size()).isEqualTo(8);
@@ -173,7 +173,7 @@ class RebalanceCommandsTest {
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err())
                 .contains(
-                        "error: no move was begun, since the one from db1 to db3 cannot be: check target-free failed");
+                        "error: no move was started, since the one from db1 to db3 cannot be: check target-free failed");
         assertThat(on("db1").size()).isEqualTo(8);
         shards.execute("db3", "DROP SCHEMA shard_0007");
 
@@ -266,7 +266,7 @@ class RebalanceCommandsTest {
         assertThat(run.exitCode()).as(run.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(run.out())
                 .containsPattern(
-                        "Z stop: move %s of shards [0-9,-]+ from db2 to db1 is under way".formatted(other.id()));
+                        "Z stop: move %s of shards [0-9,-]+ from db2 to db1 is in progress".formatted(other.id()));
         assertThat(run.err())
                 .contains("error: move %s of shards ".formatted(other.id()))
                 .contains("hint: wait for its end; if nobody carries it out, shardflake move run --shards ");

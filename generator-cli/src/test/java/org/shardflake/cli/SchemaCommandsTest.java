@@ -202,7 +202,7 @@ class SchemaCommandsTest {
                 .contains(
                         "{\"shard\":6,\"server\":\"db2\",\"changeSet\":\"app.sql::place::ann\",\"sql\":\"ALTER TABLE photo ADD COLUMN place text\"");
         assertThat(deploy(PHOTO + PLACE).out()).contains("""
-                shard 6 on db2 failed, and is as it was
+                shard 6 on db2 failed, and is unchanged
                   changeset: app.sql::place::ann
                   statement: ALTER TABLE photo ADD COLUMN place text
                   error: ERROR: column "place" of relation "photo" already exists
@@ -249,7 +249,7 @@ class SchemaCommandsTest {
         deploy(PHOTO + PLACE + "--rollback ALTER TABLE photo DROP COLUMN place;\n");
 
         assertThat(rollBack().err()).isEqualTo("""
-                error: cannot ask whether to undo app.sql::place::ann in 8 shards, with the rows of what that made: there is no terminal
+                error: cannot ask whether to undo app.sql::place::ann in 8 shards, and delete the rows of what it created: there is no terminal
                 hint: add --yes; see the SQL with --dry-run
                 """);
         assertThat(rollBack("--dry-run")).isEqualTo(new Result(0, """
@@ -285,7 +285,7 @@ class SchemaCommandsTest {
                 db1     4
                 db2     3
 
-                FOR SHARD 0, AND LIKEWISE FOR ALL OF 0-3 ON db1, 4,5,7 ON db2
+                FOR SHARD 0, AS FOR ALL OF 0-3 ON db1, 4,5,7 ON db2
                 SET search_path = shard_0000, public;
                 -- app.sql::place::ann
                 ALTER TABLE photo DROP COLUMN place;
@@ -481,7 +481,7 @@ class SchemaCommandsTest {
         assertThat(result.out()).isEmpty();
         assertThat(result.err())
                 .startsWith(
-                        "error: server db2: the function library is there in version 1000000, and this program brings only version ")
+                        "error: server db2: the function library is deployed in version 1000000, and this program has only version ")
                 .contains("hint: use the newer shardflake that deployed it");
         assertThat(everything()).isEqualTo(before);
     }
@@ -542,8 +542,8 @@ class SchemaCommandsTest {
         assertThat(result.exitCode()).isEqualTo(1);
         assertThat(result.out()).isEmpty();
         assertThat(result.err()).endsWith("""
-                error: changeset app.sql::broken::ann (app.sql, line 8) failed on shard 0 of db1: syntax error at or near "OM"; statement: CREATE INDEX fine_id OM fine (id); no other shard was begun but shard 7 of db2, which failed likewise
-                hint: mend the changelog and run the same command again
+                error: changeset app.sql::broken::ann (app.sql, line 8) failed on shard 0 of db1: syntax error at or near "OM"; statement: CREATE INDEX fine_id OM fine (id); no other shard was started but shard 7 of db2, which failed, too
+                hint: fix the changelog, then run the same command again
                 """);
         assertThat(installation.query(0, "SELECT count(*) FROM pg_class WHERE relname = 'fine'"))
                 .isEqualTo("0");
@@ -568,7 +568,7 @@ class SchemaCommandsTest {
                 db1     4       3         0           1
                 db2     4       4         0           0
 
-                shard 0 on db1 failed, and is as it was
+                shard 0 on db1 failed, and is unchanged
                 """);
         assertThat(deploy(PHOTO + PLACE).exitCode()).as("the rest of them").isEqualTo(3);
     }

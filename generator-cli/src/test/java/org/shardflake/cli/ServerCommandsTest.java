@@ -231,7 +231,7 @@ class ServerCommandsTest {
 
         assertThat(result.exitCode()).isEqualTo(4);
         assertThat(result.err())
-                .contains(": the function library is there in version 1000000, and this program brings only version ");
+                .contains(": the function library is deployed in version 1000000, and this program has only version ");
         assertThat(installation.everything(2)).isEqualTo(before);
         assertThat(add("db3", installation.url(2), "--dry-run").exitCode()).isEqualTo(4);
     }

@@ -24,7 +24,7 @@ class ShardflakeTest {
                                 the first or the last of them.
                                       --from=TIME       First millisecond, as UTC milliseconds or ISO-8601.
                                       --to=TIME         Last millisecond, as UTC milliseconds or ISO-8601.
-                                      --epoch=TIME      What the time in ids counts from, as UTC milliseconds or ISO-8601 (default:
+                                      --epoch=TIME      The moment from which the time in ids counts, as UTC milliseconds or ISO-8601 (default:
                                                           epoch in shardflake.yaml, or that of the catalog, or without one
                                                           2025-01-01T00:00:00Z).
                                       --catalog=URL     The catalog that knows the epoch.

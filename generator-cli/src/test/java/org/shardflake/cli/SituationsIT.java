@@ -325,7 +325,7 @@ class SituationsIT {
     }
 
     /**
-     * What somebody finds.
+     * What someone finds.
      *
      * @param states how far each database has come, in the order of {@link #DATABASES}
      * @param damage what was done by hand, by this seed; 0 for nothing
@@ -380,7 +380,7 @@ class SituationsIT {
         }
     }
 
-    /** What somebody does by hand, or a killed command leaves. */
+    /** What someone does by hand, or a killed command leaves. */
     private void damage(Random random) throws SQLException {
         String server = SERVERS.get(random.nextInt(SERVERS.size()));
         int shard = random.nextInt(SHARDS);

@@ -133,7 +133,7 @@ class SqlCommandIT {
     void badInput() {
         refuses(ExitCodes.USAGE, "error: SQL is missing: give it as an argument or with --file\n", "sql");
         refuses(ExitCodes.USAGE, """
-                error: the statement is no query: it begins with DELETE
+                error: the statement is not a query: it begins with DELETE
                 hint: shardflake sql --write --all-shards SQL runs statements that write
                 """, "sql", "DELETE FROM photo");
         refuses(ExitCodes.USAGE, """
@@ -141,7 +141,7 @@ class SqlCommandIT {
                 hint: run them one by one
                 """, "sql", "SELECT 1; SELECT 2");
         refuses(ExitCodes.USAGE, """
-                error: --write does not say in which shards
+                error: --write needs to know in which shards
                 hint: --all-shards, or some with --shards, --server, --uid, --id or --key
                 """, "sql", "--write", "DELETE FROM photo");
         refuses(ExitCodes.USAGE, """

@@ -203,7 +203,7 @@ class UpgradeTest {
     @Test
     void doctorSaysThatTheCatalogIsBehind() {
         assertThat(launch("doctor").out())
-                .containsPattern("warning +catalog +catalog-version +is of version 1, and this command brings %s\n"
+                .containsPattern("warning +catalog +catalog-version +is of version 1, and this command has %s\n"
                         .formatted(CatalogSchema.version()));
         assertThat(launch("restore-point", "early").err()).isEqualTo("""
                 error: the catalog is missing, or from before there were restore points
@@ -295,14 +295,14 @@ class UpgradeTest {
     void aNewerServerOrCatalogIsRefusedAndNothingIsChanged() throws SQLException {
         databases.execute(
                 1, "CREATE OR REPLACE FUNCTION shardflake.library_version() RETURNS integer LANGUAGE sql RETURN 99");
-        refusesUpgrade("the function library is there in version 99");
+        refusesUpgrade("the function library is deployed in version 99");
 
         databases.execute(
                 1, "CREATE OR REPLACE FUNCTION shardflake.library_version() RETURNS integer LANGUAGE sql RETURN 1");
         databases.execute(
                 CATALOG,
                 "CREATE OR REPLACE FUNCTION shardflake_catalog.catalog_version() RETURNS integer LANGUAGE sql RETURN 99");
-        refusesUpgrade("the catalog is there in version 99");
+        refusesUpgrade("the catalog is deployed in version 99");
     }
 
     @Test

@@ -81,7 +81,7 @@ public record LookupDefinition(
         byte[] bytes = utf8(form);
         if (form.isEmpty() || form.indexOf('\0') >= 0) {
             throw new IllegalArgumentException(
-                    "a value of lookup %s is %s, which no row can be found by; allowed: 1 character or more, not the character 0"
+                    "a value of lookup %s is %s, which cannot be looked up; allowed: 1 character or more, not the character 0"
                             .formatted(name, form.isEmpty() ? "empty" : shown(text)));
         }
         if (!hashed && bytes.length > LONGEST_VALUE) {

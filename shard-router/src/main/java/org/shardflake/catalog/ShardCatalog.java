@@ -233,7 +233,7 @@ public final class ShardCatalog {
             long given = map.placement(shard).epoch();
             if (given < counted || (given > counted && !catchUp)) {
                 throw new CatalogConflictException(
-                        "the map to import says epoch %s of shard %s, but the catalog has counted %s; leave epochs as they were exported"
+                        "the map to import has epoch %s of shard %s, but the catalog has %s; leave epochs as they were exported"
                                 .formatted(given, shard, counted));
             }
         }

@@ -31,7 +31,7 @@ final class RouterGauges {
                 .description("The version of the shard map in use")
                 .register(registry);
         Gauge.builder("shardflake.map.age", router, r -> r.mapHealth().age().toMillis() / 1000.0)
-                .description("How long ago the catalog last said that the map is current")
+                .description("Time since the catalog last confirmed the map")
                 .baseUnit("seconds")
                 .register(registry);
         Gauge.builder(

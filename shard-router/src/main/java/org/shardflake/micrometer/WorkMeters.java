@@ -29,8 +29,7 @@ final class WorkMeters {
         this.readsCommitted = transactions(registry, server, "read", "committed");
         this.readsRolledBack = transactions(registry, server, "read", "rolled_back");
         this.referenceLag = Timer.builder("shardflake.reference.lag")
-                .description(
-                        "How long what is written to reference tables takes to arrive, as measured by those who wait for it")
+                .description("Time for writes to reference tables to arrive, measured by calls that wait for them")
                 .tag("server", server)
                 .register(registry);
         for (RetryReason reason : RetryReason.values()) {

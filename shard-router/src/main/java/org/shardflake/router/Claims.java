@@ -434,7 +434,7 @@ final class Claims {
                 ? new ShardflakeException(
                         Kind.PRECONDITION,
                         "shard %s lacks the tables of lookups: %s".formatted(shard, e.getMessage()),
-                        Advice.of("%s brings them to shards that were created since", CliCommand.SCHEMA_DEPLOY),
+                        Advice.of("%s creates them in shards that lack them", CliCommand.SCHEMA_DEPLOY),
                         e)
                 : e;
     }

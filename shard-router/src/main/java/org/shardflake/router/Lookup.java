@@ -129,9 +129,8 @@ public final class Lookup {
                 "lookup %s is %s, so rows may be missing in it".formatted(name, lookup.state()),
                 switch (lookup.state()) {
                     case CREATING -> Advice.of("run %s again", CliCommand.LOOKUP_CREATE.with(name));
-                    case DROPPING ->
-                        Advice.of("run %s again, and create it once more", CliCommand.LOOKUP_DROP.with(name));
-                    case FILLING, READY -> Advice.of("%s brings them in", CliCommand.LOOKUP_BACKFILL.with(name));
+                    case DROPPING -> Advice.of("run %s again, and create it again", CliCommand.LOOKUP_DROP.with(name));
+                    case FILLING, READY -> Advice.of("%s adds them", CliCommand.LOOKUP_BACKFILL.with(name));
                 },
                 null);
     }
@@ -403,7 +402,7 @@ public final class Lookup {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
                         "lookup %s is being dropped".formatted(name),
-                        Advice.of("run %s again, and create it once more", CliCommand.LOOKUP_DROP.with(name)),
+                        Advice.of("run %s again, and create it again", CliCommand.LOOKUP_DROP.with(name)),
                         null);
         };
     }

@@ -77,7 +77,7 @@ final class LookupChanges {
                 }
             });
         } catch (ShardflakeException | IllegalStateException e) {
-            LOG.debug("claims that nobody holds stay until the next ones", e);
+            LOG.debug("abandoned claims stay until the next ones", e);
         }
     }
 

@@ -155,7 +155,7 @@ public final class ReferenceAccess {
         ShardTransaction outer = executor.open().current();
         if (outer != null) {
             throw new IllegalStateException(
-                    "work on reference tables of its own inside the transaction of shard %s, whose connection reads them; end it first to write"
+                    "separate work on reference tables inside the transaction of shard %s, whose connection can read them; to write, end it first"
                             .formatted(outer.shard()));
         }
         executor.enter();

@@ -77,7 +77,7 @@ final class ShardDataSource implements DataSource {
         if (type.isInstance(router)) {
             return type.cast(router);
         }
-        throw new SQLException("this data source is no " + type.getName());
+        throw new SQLException("this data source is not a " + type.getName());
     }
 
     @Override

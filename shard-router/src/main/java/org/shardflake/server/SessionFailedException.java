@@ -40,7 +40,7 @@ public final class SessionFailedException extends SQLException {
             "57P02", "another process of the server crashed; see in the server's log why" + AGAIN,
             "57P03", "wait until it has started" + AGAIN,
             "57014",
-                    "somebody cancelled it with pg_cancel_backend, or a function or a trigger has set statement_timeout; see in the server's log which"
+                    "someone cancelled it with pg_cancel_backend, or a function or a trigger has set statement_timeout; see in the server's log which"
                             + AGAIN,
             "53100", "free space on the server's disk, or give it a larger one" + AGAIN,
             "53200", "give the server more memory, or others less (work_mem, maintenance_work_mem)" + AGAIN,

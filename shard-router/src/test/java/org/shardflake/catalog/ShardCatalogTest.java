@@ -222,7 +222,7 @@ class ShardCatalogTest {
         assertThatExceptionOfType(CatalogConflictException.class)
                 .isThrownBy(() -> catalog.importMap(ShardMapFile.parse(edited), "by hand"))
                 .withMessage(
-                        "the map to import says epoch 5 of shard 7, but the catalog has counted 1; leave epochs as they were exported");
+                        "the map to import has epoch 5 of shard 7, but the catalog has 1; leave epochs as they were exported");
     }
 
     @Test

@@ -162,7 +162,7 @@ class SpringShardingTest {
                 .isThrownBy(() -> router.dataSource()
                         .createConnectionBuilder()
                         .shardingKey(ShardKey.uid(7))
-                        .user("somebody")
+                        .user("someone")
                         .password("secret")
                         .build())
                 .withMessage("the router logs in with the credentials it was built with");

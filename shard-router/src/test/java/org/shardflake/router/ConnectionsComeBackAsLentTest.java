@@ -207,7 +207,7 @@ class ConnectionsComeBackAsLentTest {
     void nothingThatJdbcCallsLeaveReachesTheNextWork() throws SQLException {
         try (Connection connection = router.connection(ShardKey.uid(7))) {
             connection.setSchema("shard_0001");
-            connection.setClientInfo("ApplicationName", "somebody");
+            connection.setClientInfo("ApplicationName", "someone");
             connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
             connection.setHoldability(ResultSet.HOLD_CURSORS_OVER_COMMIT);
             connection.setTypeMap(Map.of("x", String.class));

@@ -16,7 +16,7 @@ public final class NewerVersionException extends DeploymentException {
     private final int own;
 
     NewerVersionException(String what, int deployed, int own) {
-        super("%s is there in version %s, and this program brings only version %s".formatted(what, deployed, own));
+        super("%s is deployed in version %s, and this program has only version %s".formatted(what, deployed, own));
         this.deployed = deployed;
         this.own = own;
     }

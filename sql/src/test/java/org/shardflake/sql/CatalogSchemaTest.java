@@ -330,7 +330,7 @@ class CatalogSchemaTest {
         assertThatThrownBy(() -> CatalogSchema.deploy(connection))
                 .isInstanceOf(NewerVersionException.class)
                 .hasMessageStartingWith(
-                        "the catalog is there in version 1000000, and this program brings only version ");
+                        "the catalog is deployed in version 1000000, and this program has only version ");
         assertThat(queryString(connection, history)).isEqualTo(before);
     }
 }

@@ -333,7 +333,7 @@ class FunctionLibraryTest {
                     assertThat(e.deployed()).isEqualTo(1_000_000);
                     assertThat(e.own()).isEqualTo(FunctionLibrary.version());
                 })
-                .hasMessage("the function library is there in version 1000000, and this program brings only version "
+                .hasMessage("the function library is deployed in version 1000000, and this program has only version "
                         + FunctionLibrary.version());
         assertThat(queryString(connection, HISTORY)).isEqualTo(history);
         assertThat(queryLong(connection, "SELECT shardflake.id_shard(11637205501278089)"))

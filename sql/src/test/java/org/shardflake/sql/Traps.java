@@ -9,7 +9,7 @@ import static org.shardflake.sql.Shards.execute;
 import java.sql.Connection;
 import java.sql.SQLException;
 
-/** Operators and functions that somebody puts into a schema in the hope that a deployer's search_path leads to them. */
+/** Operators and functions that someone puts into a schema in the hope that a deployer's search_path leads to them. */
 final class Traps {
 
     private static final String SET = """

@@ -96,7 +96,7 @@ public final class ShardMap {
         Map<String, Server> byUrl = new HashMap<>();
         for (Server server : servers) {
             if (byName.put(server.name(), server) != null) {
-                throw new IllegalArgumentException("server %s is there twice".formatted(server.name()));
+                throw new IllegalArgumentException("server %s appears twice".formatted(server.name()));
             }
             requireOwn(server.url(), server, byUrl);
             requireOwn(server.routerUrl(), server, byUrl);

@@ -37,7 +37,7 @@ public record Sharding(int shardCount) {
      */
     public long key(long id) {
         if (id < 0) {
-            throw new IllegalArgumentException("id %s is negative, and stands for no key".formatted(id));
+            throw new IllegalArgumentException("id %s is negative, and is not the id of a key".formatted(id));
         }
         int shard = IdLayout.checkRange("shard", IdLayout.shard(id), shardCount - 1);
         return (IdLayout.elapsedMillis(id) << IdLayout.SEQUENCE_BITS | IdLayout.sequence(id)) * shardCount + shard;

@@ -112,7 +112,7 @@ class ShardMapTest {
     void refusesTwoServersOfOneNameOrOneUrl() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> initial(2, Spread.CONTIGUOUS, DB1, new Server("db1", "postgresql://other/app")))
-                .withMessage("server db1 is there twice");
+                .withMessage("server db1 appears twice");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> initial(2, Spread.CONTIGUOUS, DB1, new Server("db9", DB1.url())))
                 .withMessage("servers db1 and db9 have the same URL postgresql://db1/app");

@@ -44,7 +44,7 @@ function element(photo) {
   made.querySelector(".by").textContent = `by ${photo.user}, ${photo.country}`;
   const like = made.querySelector(".like");
   like.addEventListener("click", () => press(like, () =>
-      call("POST", `photos/${photo.id}/likes`, { user: me || "somebody" })));
+      call("POST", `photos/${photo.id}/likes`, { user: me || "someone" })));
   const move = made.querySelector(".move");
   move.addEventListener("click", () => press(move, () => call("POST", `shards/${photo.shard}/move`)));
   return made;
@@ -88,7 +88,7 @@ async function signIn(isNew) {
   $("title").focus();
 }
 
-/** Likes one photo after the other, each time as somebody else, until the button is pressed again. */
+/** Likes one photo after the other, each time as someone else, until the button is pressed again. */
 async function keepLiking() {
   while ($("load").ariaPressed === "true") {
     for (const id of [...shown.keys()]) {

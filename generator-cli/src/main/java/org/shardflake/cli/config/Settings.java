@@ -91,12 +91,12 @@ public final class Settings {
         Path path = path();
         if (!Files.exists(path)) {
             if (environment.containsKey(FILE_VARIABLE)) {
-                throw CliException.usage("%s names %s, which is not there".formatted(FILE_VARIABLE, path));
+                throw CliException.usage("%s names %s, which does not exist".formatted(FILE_VARIABLE, path));
             }
             return Map.of();
         }
         if (!environment.containsKey(FILE_VARIABLE)) {
-            requireOwn(path, "%s=%s uses it all the same".formatted(FILE_VARIABLE, path));
+            requireOwn(path, "%s=%s uses it anyway".formatted(FILE_VARIABLE, path));
         }
         return SettingsFile.read(path);
     }

@@ -42,7 +42,7 @@ final class SettingsFile {
         Map<String, String> values = new LinkedHashMap<>();
         map.forEach((name, value) -> {
             if (!Settings.NAMES.contains(String.valueOf(name))) {
-                throw CliException.usage("%s has %s, which is no setting; there are %s"
+                throw CliException.usage("%s has %s, which is not a setting; settings are %s"
                         .formatted(path, name, String.join(", ", Settings.NAMES)));
             }
             if (value instanceof Map || value instanceof Iterable || value == null) {

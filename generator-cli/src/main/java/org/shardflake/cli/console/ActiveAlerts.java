@@ -98,7 +98,7 @@ final class ActiveAlerts {
                     "catalog",
                     "catalog-down",
                     "",
-                    "the catalog does not answer: applications go on with the shard map that they have; no move and no change of the map is possible",
+                    "the catalog does not answer: applications continue with the shard map that they have; no move and no change of the map is possible",
                     Duration.ZERO,
                     CliCommand.DOCTOR);
         } else if (sight.catalogIsStandby()) {
@@ -180,7 +180,7 @@ final class ActiveAlerts {
                         server,
                         "slot-lost",
                         slot.name(),
-                        "slot %s has lost log that it needs: a move of it is to be cancelled, a standby made anew"
+                        "slot %s has lost WAL that it needs: cancel its move, or rebuild its standby"
                                 .formatted(slot.name()),
                         CliCommand.MOVE_STATUS);
             } else if (slot.retainedBytes() > rules.limit("slot-keeps-log")
@@ -200,7 +200,7 @@ final class ActiveAlerts {
                         server,
                         "slot-inactive",
                         slot.name(),
-                        "nobody receives from slot %s: the server keeps log for it".formatted(slot.name()),
+                        "slot %s has no receiver: the server keeps WAL for it".formatted(slot.name()),
                         PASSING);
             }
         }
@@ -225,7 +225,7 @@ final class ActiveAlerts {
                     "",
                     String.format(
                             Locale.ROOT,
-                            "its clock is %.1f s %s that of this machine; ids stay unique, but tell another time",
+                            "its clock is %.1f s %s that of this machine; ids stay unique, but carry a wrong time",
                             Math.abs(seen.clockMillis()) / 1000,
                             seen.clockMillis() > 0 ? "ahead of" : "behind"));
         }
@@ -253,7 +253,7 @@ final class ActiveAlerts {
                     server,
                     "library-old",
                     "",
-                    "has version %s of the function library, and this command brings %s"
+                    "has version %s of the function library, and this command has %s"
                             .formatted(seen.libraryVersion(), FunctionLibrary.version()),
                     CliCommand.UPGRADE_DRY_RUN);
         }

@@ -66,7 +66,7 @@ final class ChangeRequests implements AutoCloseable {
             WebServer.say(exchange, 403, "this console changes nothing; shardflake console --allow-changes does");
         } else if (!exchange.getRequestMethod().equals("POST")) {
             exchange.getResponseHeaders().set("Allow", "POST");
-            WebServer.say(exchange, 405, "only POST is answered");
+            WebServer.say(exchange, 405, "only POST is allowed");
         } else if (refusal.isPresent()) {
             WebServer.say(exchange, 403, refusal.get());
         } else {
@@ -100,7 +100,7 @@ final class ChangeRequests implements AutoCloseable {
         return found != null
                 ? found
                 : CompletableFuture.completedFuture(
-                        new Answer(403, Map.of("problem", "nothing is waited for under this number")));
+                        new Answer(403, Map.of("problem", "no request is pending under this number")));
     }
 
     /** The answer, or a ticket for it. */

@@ -43,7 +43,7 @@ final class Changes implements AutoCloseable {
     record Answer(int status, Map<String, Object> facts) {}
 
     /**
-     * @param told hears how the change under way is doing
+     * @param told hears how the change in progress is doing
      */
     Changes(RunnableCommands offers, Operator operator, Consumer<Map<String, Object>> told) {
         this.offers = offers;
@@ -78,7 +78,7 @@ final class Changes implements AutoCloseable {
                 return refusal(400, "not confirmed; nothing was changed");
             }
             if (isRunning()) {
-                return refusal(409, "another change runs, one at a time; nothing was changed");
+                return refusal(409, "another change is running; nothing was changed");
             }
             if (before.trial().outcome().isRefusal()) {
                 return refusal(409, "it would be refused; nothing was changed");
@@ -188,7 +188,7 @@ final class Changes implements AutoCloseable {
         told.accept(facts);
     }
 
-    /** Interrupts the change under way, as Ctrl-C does in a terminal. */
+    /** Interrupts the change in progress, as Ctrl-C does in a terminal. */
     @Override
     public synchronized void close() {
         if (running != null) {

@@ -218,7 +218,7 @@ public final class Console implements AutoCloseable {
             WebServer.say(exchange, 202, "it begins");
         } else {
             exchange.getResponseHeaders().set("Allow", "POST");
-            WebServer.say(exchange, 405, "only POST is answered");
+            WebServer.say(exchange, 405, "only POST is allowed");
         }
     }
 
@@ -231,7 +231,7 @@ public final class Console implements AutoCloseable {
                     400,
                     "q has %s characters, allowed: 1..%s".formatted(text.length(), Search.MOST_CHARACTERS));
         } else if (now == null) {
-            WebServer.say(exchange, 503, "nothing has been seen yet; ask again");
+            WebServer.say(exchange, 503, "there is no data yet; ask again");
         } else {
             String json = JsonWriter.write(new Search(now, questions).of(text));
             WebServer.answer(exchange, 200, JSON, json.getBytes(UTF_8));
@@ -276,7 +276,7 @@ public final class Console implements AutoCloseable {
         WebServer.say(
                 exchange,
                 isFull ? 503 : 200,
-                isFull ? "%s pages are open, which is the most".formatted(STREAMS) : "there is room");
+                isFull ? "%s pages are open, which is the maximum".formatted(STREAMS) : "there is room");
     }
 
     private void stream(OutputStream out) throws IOException, InterruptedException {

@@ -48,7 +48,7 @@ final class RepeatingTask {
         thread.start();
     }
 
-    /** Begins the next one now, or once the one under way has ended, but not sooner after the last than this. */
+    /** Begins the next one now, or once the one in progress has ended, but not sooner after the last than this. */
     synchronized void hurry(Duration rest) {
         hurriedRest = rest;
         next = Math.min(next, ended + rest.toNanos());

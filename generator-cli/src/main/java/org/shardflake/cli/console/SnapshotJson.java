@@ -172,7 +172,7 @@ final class SnapshotJson {
         boolean someSwitched = !move.shardSet(ShardPhase.SWITCHED).isEmpty();
         switch (move.phase()) {
             case PREPARING, COPYING, CATCHING_UP -> {
-                add(commands, "go on, if nobody does", move.nextCommand());
+                add(commands, "continue (only if its command no longer runs)", move.nextCommand());
                 add(commands, "give it up", move.cancelCommand());
             }
             case FOLLOWING -> {
@@ -187,7 +187,8 @@ final class SnapshotJson {
                     add(commands, "give it up", CliCommand.MOVE_CANCEL.with(move.id()));
                 }
             }
-            case COMPLETING, CANCELLING -> add(commands, "go on, if nobody does", move.nextCommand());
+            case COMPLETING, CANCELLING ->
+                add(commands, "continue (only if its command no longer runs)", move.nextCommand());
         }
         return commands;
     }

@@ -16,7 +16,7 @@ import org.shardflake.move.Move;
  *
  * @param bytes of each shard's tables with indexes; empty if the servers were not queried
  * @param rates of each server by its name; without servers whose rate is not known
- * @param moves under way
+ * @param moves in progress
  */
 public record MapPicture(ShardMap map, Map<Integer, Long> bytes, Map<String, ShardRate> rates, List<Move> moves) {
 

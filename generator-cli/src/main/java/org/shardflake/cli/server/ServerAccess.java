@@ -88,7 +88,8 @@ public final class ServerAccess {
         if (holdsPassword(url)) {
             throw new CliException(
                     Kind.USAGE,
-                    "the %s of server %s holds a password, and the shard map is read by many".formatted(which, name),
+                    "the %s of server %s holds a password, which everyone who reads the shard map would see"
+                            .formatted(which, name),
                     "leave it out of the URL and give it in " + elsewhere);
         }
     }

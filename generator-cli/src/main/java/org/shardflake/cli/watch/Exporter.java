@@ -45,7 +45,7 @@ public final class Exporter implements AutoCloseable {
             if (exchange.getRequestURI().getPath().equals(MetricsPage.PATH)) {
                 metrics.handle(exchange);
             } else {
-                WebServer.say(exchange, 404, "nothing but %s is here".formatted(MetricsPage.PATH));
+                WebServer.say(exchange, 404, "only %s is served here".formatted(MetricsPage.PATH));
             }
         }));
         for (int scrape = 0; scrape < OWN_SCRAPES; scrape++) {

@@ -126,7 +126,7 @@ final class Metrics {
                         .sum());
         Counter written = counter(
                 "shardflake_server_rows_written",
-                "Rows written to shards on the server since the exporter began, those that a move brings included; inserts are its ids.");
+                "Rows written to shards on the server since the exporter began, including those that a move brings; inserts are its ids.");
         Counter read = counter(
                 "shardflake_server_rows_read",
                 "Rows that scans read of shards on the server since the exporter began.");
@@ -172,13 +172,14 @@ final class Metrics {
     }
 
     private void slots() {
-        Gauge active = gauge("shardflake_slot_active", "Whether somebody receives from the replication slot.");
+        Gauge active = gauge("shardflake_slot_active", "Whether the replication slot has a receiver.");
         Gauge retained = gauge(
                 "shardflake_slot_retained_bytes", "Write-ahead log that the server keeps for the replication slot.");
         Gauge lost = gauge("shardflake_slot_lost", "Whether log that the replication slot needs is gone.");
         Gauge lagBytes = gauge("shardflake_standby_lag_bytes", "Write-ahead log that the standby has not replayed.");
         Gauge lagSeconds = gauge(
-                "shardflake_standby_lag_seconds", "How long the standby took to replay the last of what it was sent.");
+                "shardflake_standby_lag_seconds",
+                "The time that the standby took to replay the last change it received.");
         sight.servers().forEach((server, seen) -> {
             seen.slots().forEach(slot -> {
                 active.add(truth(slot.isActive()), "server", server, "slot", slot.name());
@@ -195,8 +196,8 @@ final class Metrics {
 
     private void moves() {
         Gauge phase = gauge("shardflake_move_phase", "1 for the phase in which the move is.");
-        Gauge start = gauge("shardflake_move_start_timestamp_seconds", "When the move was begun.");
-        Gauge phaseStart = gauge("shardflake_move_phase_start_timestamp_seconds", "When the move came into its phase.");
+        Gauge start = gauge("shardflake_move_start_timestamp_seconds", "When the move started.");
+        Gauge phaseStart = gauge("shardflake_move_phase_start_timestamp_seconds", "When the move entered its phase.");
         Gauge shards = gauge("shardflake_move_shards", "Shards of the move by their phase.");
         Gauge problem = gauge("shardflake_move_problem", "Whether the last step of the move failed.");
         for (Move move : sight.moves()) {

@@ -50,7 +50,7 @@ public final class MetricsPage implements HttpHandler {
             Thread.currentThread().interrupt(); // The server is ending.
         } catch (RuntimeException e) {
             told.accept("a request failed: " + e);
-            WebServer.say(exchange, 500, "the look failed; the exporter says why on its standard error");
+            WebServer.say(exchange, 500, "the snapshot failed; the exporter's standard error says why");
         }
     }
 

@@ -273,7 +273,7 @@ $('show-change').onclick = () => {
 
 // What is unsafe
 
-// Doctor examines each minute while somebody looks.
+// Doctor examines each minute while someone looks.
 const OLD_EXAMINATION = 300000;
 
 // Closed shards are told by doctor, who knows more, but only if it began when they were the same.
@@ -443,7 +443,7 @@ function drawMoves() {
   const moves = latest.moves;
   const shards = moves.reduce((sum, move) => sum + move.count, 0);
   const switched = moves.reduce((sum, move) => sum + countOf(move.phases.switched), 0);
-  setText($('moves-about'), moves.length === 0 ? 'none is under way'
+  setText($('moves-about'), moves.length === 0 ? 'none is in progress'
     : plural(moves.length, 'move') + ' of ' + plural(shards, 'shard') + ', ' + number(switched) + ' on their new server');
   keep($('moves'), moves, move => move.move, drawMove);
   phases = new Map();

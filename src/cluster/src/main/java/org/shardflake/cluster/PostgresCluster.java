@@ -146,7 +146,7 @@ public final class PostgresCluster implements AutoCloseable {
         stopEverything();
     }
 
-    /** Stops everything; the lock makes it wait for a start under way, so that nothing starts afterwards. */
+    /** Stops everything; the lock makes it wait for a start in progress, so that nothing starts afterwards. */
     private synchronized void stopEverything() {
         if (closed) {
             return;

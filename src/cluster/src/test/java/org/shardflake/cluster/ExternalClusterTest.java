@@ -98,7 +98,7 @@ class ExternalClusterTest implements PostgresClusterContract {
         PostgresCluster.Builder builder = PostgresCluster.builder()
                 .provider(PostgresProvider.EXTERNAL)
                 .servers(1)
-                .urls(List.of("postgresql://somebody:secret@localhost:1/"));
+                .urls(List.of("postgresql://someone:secret@localhost:1/"));
 
         assertThatThrownBy(builder::start)
                 .isInstanceOf(PostgresClusterException.class)

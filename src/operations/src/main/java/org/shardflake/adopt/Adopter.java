@@ -200,7 +200,7 @@ public final class Adopter implements AutoCloseable {
             throw new AdoptRefusedException(
                     "%s would fire for each row brought into %s, and this role may not set session_replication_role on %s"
                             .formatted(String.join(", ", firing), into, server.server()),
-                    "GRANT SET ON PARAMETER session_replication_role there; where nobody can, deploy foreign keys and triggers after the tables are adopted");
+                    "GRANT SET ON PARAMETER session_replication_role there; where that is not possible, deploy foreign keys and triggers after the tables are adopted");
         }
     }
 
@@ -225,7 +225,7 @@ public final class Adopter implements AutoCloseable {
             List<String> warnings = new ArrayList<>(checks.warnings());
             foreignIds()
                     .ifPresent(id -> warnings.add(
-                            "the shards' check of %s, that it says its shard, is lifted for %s, since old ids do not"
+                            "the check that %s contains the shard is lifted for %s, since old ids do not contain it"
                                     .formatted(id.name(), into)));
             return new AdoptPlan(
                     table.name(),
@@ -269,7 +269,7 @@ public final class Adopter implements AutoCloseable {
             throw new AdoptRefusedException(
                     "%s is being adopted into %s by its %s, over %s shards"
                             .formatted(table.name(), adoption.into(), adoption.key(), adoption.shardCount()),
-                    "go on with these, or cancel it with these first");
+                    "continue with these, or cancel with these first");
         }
     }
 
@@ -365,7 +365,7 @@ public final class Adopter implements AutoCloseable {
      * Cancels an unfinished adoption: makes the table take writes again if it did not, removes the rows that it brought to the shards,
      * puts back the checks that it lifted, and removes all traces from the old database.
      *
-     * @throws AdoptRefusedException if the shards have rows that it did not bring, or that somebody has changed since; nothing was
+     * @throws AdoptRefusedException if the shards have rows that it did not bring, or that someone has changed since; nothing was
      *     changed
      */
     public AdoptReport cancel() {
@@ -402,7 +402,7 @@ public final class Adopter implements AutoCloseable {
             throw new AdoptRefusedException(
                     String.format(
                             Locale.ROOT,
-                            "the shards have %,d rows of %s that adopt did not bring, or that somebody has changed since: %s; %s",
+                            "the shards have %,d rows of %s that adopt did not bring, or that someone has changed since: %s; %s",
                             others.count(),
                             into,
                             others.samples(),
@@ -450,7 +450,7 @@ public final class Adopter implements AutoCloseable {
         if (finished && !journal.isClosed()) {
             throw new AdoptRefusedException(
                     "%s was adopted, and has been made to take writes again by other means".formatted(table.name()),
-                    "what was written to it since is not in the shards: bring it over by hand, and close the table with ALTER TABLE ... ENABLE ALWAYS TRIGGER shardflake_adopt_closed");
+                    "what was written to it since is not in the shards: copy it by hand, and close the table with ALTER TABLE ... ENABLE ALWAYS TRIGGER shardflake_adopt_closed");
         }
         return finished;
     }

@@ -33,7 +33,7 @@ record KeyExpression(Column key, int shardCount) {
             case "text", "character varying" -> HASH.formatted("pg_catalog.convert_to(" + value + ", 'UTF8')");
             default ->
                 throw new AdoptRefusedException(
-                        "column %s is of type %s, which no uid follows from".formatted(key.name(), key.type()),
+                        "column %s is of type %s, from which no uid can be derived".formatted(key.name(), key.type()),
                         "a sharding key is a smallint, integer, bigint, text, character varying or uuid");
         };
     }

@@ -247,7 +247,7 @@ final class TableChecks {
             }
         }
         if (shard.newIds()) {
-            warnings.add("ids from before say nothing of their shard: look such rows up by %s".formatted(key.name()));
+            warnings.add("old ids do not contain their shard: look such rows up by %s".formatted(key.name()));
         }
         shard.column(shard.primaryKey().get(0))
                 .filter(id -> shard.primaryKey().size() == 1 && id.filled() && !shard.newIds() && !shard.newKeys())

@@ -6,7 +6,7 @@ package org.shardflake.deploy;
 
 import java.io.Serial;
 
-/** Thrown when the first shards show that a changeset cannot be deployed to any; no other shard was begun. */
+/** Thrown when the first shards show that a changeset cannot be deployed to any; no other shard was started. */
 public final class ChangelogFailedException extends DeployException {
 
     @Serial

@@ -88,7 +88,7 @@ final class OutsideShard {
         List<String> made = Sql.list(connection, MADE, row -> row.getString(1), allowPublic);
         if (!made.isEmpty()) {
             return Optional.of(new StrayUse(
-                    "makes or changes %s, outside the shard's schema, which all shards of a server share: leave the schema out, and the shard's own is meant"
+                    "creates or changes %s, outside the shard's schema, which all shards of a server share: leave the schema out, and the shard's own is meant"
                             .formatted(String.join(", ", made)),
                     null));
         }

@@ -57,7 +57,7 @@ final class RecordedStatements {
             String name = method.getName();
             if (name.equals("setBlob")) {
                 throw new SQLException(
-                        "a value is stored as a large object, in a column of type oid, and large objects are no part of a shard: declare the column as bytea (longblob, to Liquibase)");
+                        "a value is stored as a large object, in a column of type oid, and large objects are not part of a shard: declare the column as bytea (longblob, to Liquibase)");
             }
             if (name.equals("setNull")) {
                 values.put((Integer) arguments[0], "NULL");

@@ -195,7 +195,7 @@ public final class ReferenceChangelog implements AutoCloseable {
                     throw e;
                 }
                 throw new DeployException(
-                        "changeset %s failed on %s: %s\nstatement: %s\nHint: no server was changed; mend the changelog and run the same command again"
+                        "changeset %s failed on %s: %s\nstatement: %s\nHint: no server was changed; fix the changelog, then run the same command again"
                                 .formatted(key, server, e.getMessage(), statement.replaceAll("\\s+", " ")));
             }
         }

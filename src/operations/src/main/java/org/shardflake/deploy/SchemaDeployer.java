@@ -333,7 +333,7 @@ public final class SchemaDeployer implements AutoCloseable {
             if (other.runFirst(last, preconditions, done)
                     .filter(failure.get()::isLike)
                     .isPresent()) {
-                String likewise = " but shard %s of %s, which failed likewise";
+                String likewise = " but shard %s of %s, which failed, too";
                 throw failed(
                         failure.get(),
                         likewise.formatted(last.shard(), other.target().server()));
@@ -358,8 +358,8 @@ public final class SchemaDeployer implements AutoCloseable {
                         .formatted(changeSet.key(), changelog.place(changeSet, failure.sql(), position)))
                 .orElse("creation");
         String hint =
-                failure.error().contains("Hint: ") ? "" : "\nHint: mend the changelog and run the same command again";
-        String message = "%s failed on shard %s of %s: %s\nstatement: %s\nno other shard was begun%s%s"
+                failure.error().contains("Hint: ") ? "" : "\nHint: fix the changelog, then run the same command again";
+        String message = "%s failed on shard %s of %s: %s\nstatement: %s\nno other shard was started%s%s"
                 .formatted(
                         what,
                         failure.shard(),

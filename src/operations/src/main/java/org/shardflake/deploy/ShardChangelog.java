@@ -150,7 +150,7 @@ final class ShardChangelog implements AutoCloseable {
                 throw new DeployException("cannot read changeset %s: %s".formatted(changeSet, rootMessage(e)), e);
             }
             if (byKey.put(read.key(), changeSet) != null) {
-                throw new DeployException("changeset %s is there twice".formatted(read.key()));
+                throw new DeployException("changeset %s appears twice".formatted(read.key()));
             }
             changeSets.add(read);
         }

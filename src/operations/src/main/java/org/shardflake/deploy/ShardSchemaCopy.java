@@ -279,7 +279,7 @@ public final class ShardSchemaCopy {
                     if (sql == null) {
                         throw new DeployRefusedException(
                                 "the source does not remember the SQL of changeset %s".formatted(row.getString(1)),
-                                Advice.of("run %s with your changelog once more", CliCommand.SCHEMA_DEPLOY));
+                                Advice.of("run %s with your changelog again", CliCommand.SCHEMA_DEPLOY));
                     }
                     List<String> its = List.of((String[]) sql.getArray());
                     if (isWritten) {

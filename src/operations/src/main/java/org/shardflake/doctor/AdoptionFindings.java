@@ -24,7 +24,7 @@ final class AdoptionFindings {
                                 WARNING,
                                 "catalog",
                                 "adoption",
-                                "%s since %s, and no shard can be moved meanwhile"
+                                "%s since %s; until it ends, no shard can be moved"
                                         .formatted(adoption, adoption.begunAt()),
                                 Advice.of(
                                         "end it with %s, or give it up with %s; if that database is gone for good, DELETE FROM shardflake_catalog.adoption WHERE id = '%s'",

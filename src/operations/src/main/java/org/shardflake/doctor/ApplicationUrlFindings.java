@@ -63,7 +63,7 @@ final class ApplicationUrlFindings {
                     CHECK,
                     "has %s as its URL for applications, where this user cannot look: %s"
                             .formatted(url, Sql.message(e)),
-                    "nothing, if only applications may log in there; otherwise see that the pooler runs"));
+                    "nothing, if only applications may log in there; otherwise check that the pooler runs"));
         }
     }
 }

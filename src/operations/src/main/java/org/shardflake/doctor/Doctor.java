@@ -179,8 +179,8 @@ public final class Doctor {
             ShardVerdicts verdicts = ShardVerdicts.of(knowledge, rows);
             if (!stale(knowledge, verdicts).isEmpty()) {
                 throw new DoctorException(
-                        "the catalog has moves that have gone on since, which no map can say",
-                        Advice.of("bring it to where the servers are with %s", CliCommand.RECONCILE_RESTORED));
+                        "the catalog has moves that have continued since, which a map cannot express",
+                        Advice.of("bring it up to date with the servers by %s", CliCommand.RECONCILE_RESTORED));
             }
             findings.addAll(ShardFindings.of(knowledge, verdicts, rows, access));
             List<String> doubts = findings.stream()
@@ -296,7 +296,7 @@ public final class Doctor {
                         WARNING,
                         "catalog",
                         "catalog-version",
-                        "is of version %s, and this command brings %s".formatted(version, CatalogSchema.version()),
+                        "is of version %s, and this command has %s".formatted(version, CatalogSchema.version()),
                         Advice.of("bring it up to date with %s", CliCommand.UPGRADE)));
             } else if (version == CatalogSchema.version() && lacksChanges(connection)) {
                 findings.add(Finding.of(
@@ -426,7 +426,7 @@ public final class Doctor {
                     PROBLEM,
                     server,
                     "standby",
-                    "is a standby, which takes no writes",
+                    "is a standby, which refuses writes",
                     Advice.of(
                             "give the shard map the primary's URL, or that of all hosts: %s",
                             CliCommand.SERVER_CHANGE.with(server)));

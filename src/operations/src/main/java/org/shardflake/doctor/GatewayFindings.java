@@ -67,7 +67,7 @@ final class GatewayFindings {
                             gateway.reader(),
                             gateway.name(),
                             hidden.get(0)),
-                    "ALTER ROLE %s BYPASSRLS, unless nobody is to read them there"
+                    "ALTER ROLE %s BYPASSRLS, if they are to be read there"
                             .formatted(Sql.text(connection, "SELECT quote_ident(?)", gateway.reader()))));
         }
     }

@@ -48,7 +48,7 @@ final class HostFindings {
                                 "two-primaries",
                                 "has %s, which all take writes, and clients connect to any of them"
                                         .formatted(String.join(" and ", primaries)),
-                                "stop those with the lower timeline, which were replaced; what was written there since is nowhere else, so look before they are rewound or made anew"));
+                                "stop those with the lower timeline, which were replaced; writes made there since exist nowhere else, so check them before the hosts are rewound or rebuilt"));
             }
             for (Host host : hosts) {
                 if (!host.staleSlots().isEmpty()) {

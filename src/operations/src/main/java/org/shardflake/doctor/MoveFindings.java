@@ -131,13 +131,13 @@ final class MoveFindings {
 
     private void interrupted(Move move) throws SQLException {
         ShardSet unsettled = unsettled(move);
-        Advice goOn = Advice.of("go on with %s", move.nextCommand());
+        Advice goOn = Advice.of("continue with %s", move.nextCommand());
         if (!unsettled.isEmpty()) {
             findings.add(Finding.of(
                             PROBLEM,
                             "catalog",
                             "move-interrupted",
-                            "move %s was interrupted at the cutover of shards %s, which may take no writes"
+                            "move %s was interrupted at the cutover of shards %s, which may be closed to writes"
                                     .formatted(move.id(), unsettled),
                             Advice.of(
                                     "open them where the catalog has them with %s, then %s",
@@ -148,7 +148,7 @@ final class MoveFindings {
                     WARNING,
                     "catalog",
                     "move-interrupted",
-                    "move %s of shards %s is %s, and nobody works on it%s"
+                    "move %s of shards %s is %s, and its command no longer runs%s"
                             .formatted(
                                     move.id(),
                                     move.shardSet(),
@@ -166,14 +166,14 @@ final class MoveFindings {
                         WARNING,
                         split.source(),
                         "split-open",
-                        "is being split by its standby, which is to be %s; that is %s"
+                        "is being split by its standby, which is to become %s; the split is %s"
                                 .formatted(split.target(), split.phase()),
                         split.phase() == SplitPhase.MOVING
                                 ? Advice.of(
-                                        "if nobody works on it, run %s again",
+                                        "if its command no longer runs, run %s again",
                                         CliCommand.SERVER_SPLIT.with(split.source()))
                                 : Advice.of(
-                                        "if nobody works on it, run %s again, or give it up with %s",
+                                        "if its command no longer runs, run %s again, or give it up with %s",
                                         CliCommand.SERVER_SPLIT.with(split.source()),
                                         CliCommand.SERVER_SPLIT_CANCEL.with(split.source()))));
             }
@@ -255,7 +255,7 @@ final class MoveFindings {
 
     private Advice remedy(Remnant remnant, boolean isOver) {
         if (!mapIsTrue) {
-            return Advice.of("first see to the shards that are not as the map says: it may show where they went");
+            return Advice.of("first fix the shards that differ from the map; the move may show where they went");
         }
         return isOver
                 ? Advice.of("remove it with %s", CliCommand.DOCTOR_FIX)

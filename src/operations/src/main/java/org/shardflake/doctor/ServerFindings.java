@@ -129,7 +129,7 @@ final class ServerFindings {
                     "installation-unknown",
                     "does not remember to which installation it belongs, so another could take it for its own",
                     Advice.of(
-                            "%s makes it remember, unless it has shards that the map gives to others: first see to these",
+                            "%s makes it remember, unless it has shards that the map gives to others: fix these first",
                             CliCommand.UPGRADE)));
         } else if (!facts.libraryIsCurrent()) {
             findings.add(Finding.of(
@@ -168,7 +168,7 @@ final class ServerFindings {
                                                     : ahead.size() + " sequences of ids are",
                                             ahead.get(0).name(),
                                             ahead(ahead.get(0).aheadMillis())),
-                            "nothing, if the clock was set back: ids go on increasing, and tell a time to come until the clock has caught up"));
+                            "nothing, if the clock was set back: ids keep increasing, and carry future times until the clock has caught up"));
         }
         List<String> wrong = facts.sequences().stream()
                 .filter(IdSequence::isWrong)

@@ -41,11 +41,11 @@ final class ShardFindings {
 
     /** The remedy for a catalog that is older than the servers. */
     static final Advice RESTORED = Advice.of(
-            "the catalog is older than the servers, as after a restore: bring it to where they are with %s",
+            "the catalog is older than the servers, as after a restore: bring it up to date with them by %s",
             CliCommand.RECONCILE_RESTORED);
 
     private static final String FIRST_SETTLE =
-            "nothing is opened or closed while the catalog may be older than the servers: first see to the findings that say so";
+            "nothing is opened or closed while the catalog may be older than the servers: first resolve the findings that say so";
 
     /** Limit on the doubtful shards, and the copies, that are examined; the rest follow once these are resolved. */
     private static final int LOOKED_INTO = 20;
@@ -231,7 +231,7 @@ final class ShardFindings {
                 "takes writes to %s, which the shard map gives to others".formatted(shards(shards)),
                 mayChange
                         ? Advice.of(
-                                "close them with %s (SELECT shardflake.fence_shard(%s)), then look whether it has rows that their servers lack",
+                                "close them with %s (SELECT shardflake.fence_shard(%s)), then check whether it has rows that their servers lack",
                                 CliCommand.DOCTOR_FIX, first(shards))
                         : FIRST_SETTLE);
         add(
@@ -287,7 +287,7 @@ final class ShardFindings {
                 "takes writes to shards %s and gives no ids for them".formatted(shards),
                 mayChange
                         ? Advice.of(
-                                "let them go on with %s (SELECT shardflake.unfence_shard(%s))",
+                                "let them continue with %s (SELECT shardflake.unfence_shard(%s))",
                                 CliCommand.DOCTOR_FIX, first(shards))
                         : FIRST_SETTLE);
         add(finding, () -> access.whilePlaced(server, true, shards, connection -> unfence(connection, shards)));
@@ -325,7 +325,7 @@ final class ShardFindings {
                             WARNING,
                             server,
                             "fence-trigger",
-                            "has fences in shards %s that are down and whose triggers are enabled, which makes writes slower, or that ENABLE TRIGGER would raise, being of an earlier library"
+                            "has fences in shards %s that are open but have their triggers enabled, which slows writes, or that ENABLE TRIGGER would close, being of an earlier library"
                                     .formatted(shards),
                             Advice.of(
                                     "put them right with %s (SELECT shardflake.complete_tables(%s))",
@@ -351,7 +351,7 @@ final class ShardFindings {
                     shards.stream().boxed().toList(),
                     "as of when %s was split".formatted(split.get().source()),
                     first -> Advice.of(
-                            "%s removes them when it comes to its end",
+                            "%s removes them at its end",
                             CliCommand.SERVER_SPLIT.with(split.get().source())));
             return;
         }

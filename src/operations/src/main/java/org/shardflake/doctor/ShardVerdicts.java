@@ -230,8 +230,8 @@ final class ShardVerdicts {
             return Optional.empty();
         }
         String server = who.get(0).getKey();
-        String why =
-                "gave it up for epoch %s, which no server got, and the shard map counts %s".formatted(last, it.epoch());
+        String why = "gave it up for epoch %s, which no server received, and the shard map has %s"
+                .formatted(last, it.epoch());
         return Optional.of(
                 it.silent().isEmpty() && knowledge.isIntact(move.get())
                         ? new Behind(server, last + 1, why)
@@ -240,7 +240,7 @@ final class ShardVerdicts {
 
     private Verdict newerThanTheCatalog(Case it) {
         String server = it.newest().get(0);
-        String why = "got it with epoch %s, and the shard map counts %s".formatted(it.newestEpoch(), it.epoch());
+        String why = "got it with epoch %s, and the shard map has %s".formatted(it.newestEpoch(), it.epoch());
         if (it.newest().size() > 1) {
             return new Doubtful("%s each %s".formatted(String.join(" and ", it.newest()), why));
         }
@@ -260,14 +260,14 @@ final class ShardVerdicts {
         if (own != null && !confirmed) {
             return new Doubtful(
                     own.epoch() == 0
-                            ? "%s has a copy that was never open, and the shard map counts epoch %s: it was restored to before the shard came"
+                            ? "%s has a copy that was never open, and the shard map has epoch %s: it was restored to a time before the shard arrived"
                                     .formatted(it.owner(), it.epoch())
-                            : "%s remembers epoch %s, when it %s the shard, and the shard map counts %s: it is older than the catalog, or somebody else placed the shard"
+                            : "%s remembers epoch %s, when it %s the shard, and the shard map has %s: it is older than the catalog, or someone else placed the shard"
                                     .formatted(it.owner(), own.epoch(), own.here() ? "got" : "gave up", it.epoch()));
         }
         if (own == null && it.epoch() > 1 && it.lastRemembered() == it.epoch()) {
             return new Doubtful(
-                    "another server gave it up for epoch %1$s, with which %2$s does not remember to have got it: %2$s was restored to before; to keep it as it is there, SELECT shardflake.record_placement(%3$s, %1$s, true)"
+                    "another server gave it up for epoch %1$s, and %2$s has no record of receiving it: %2$s was restored to an earlier time; to keep the shard as it is there, SELECT shardflake.record_placement(%3$s, %1$s, true)"
                             .formatted(it.epoch(), it.owner(), it.shard()));
         }
         for (String other : it.others()) {
@@ -281,7 +281,7 @@ final class ShardVerdicts {
                 return rows.hasRows(it.owner(), it.shard())
                                 || it.others().size() > 1
                                 || !it.silent().isEmpty()
-                        ? new Doubtful("nothing is remembered that tells whose rows are newer")
+                        ? new Doubtful("no record tells whose rows are newer")
                         : rowsAreElsewhere(it, other);
             }
         }

@@ -30,7 +30,7 @@ final class StaleMoves {
 
     private StaleMoves() {}
 
-    /** @param isTakenUp whether somebody works on a move, by its number */
+    /** @param isTakenUp whether someone works on a move, by its number */
     static List<Stale> of(ObservedState knowledge, ShardVerdicts verdicts, LongPredicate isTakenUp) {
         List<Stale> stale = new ArrayList<>();
         for (Move move : knowledge.moves()) {
@@ -64,11 +64,11 @@ final class StaleMoves {
         }
         long claim = knowledge.claimOnServers(move.tag());
         if (claim > knowledge.counted().get(move.tag()).claim()) {
-            return Optional.of("the servers have seen it taken up %s times, and the catalog %s"
+            return Optional.of("the servers counted %s claims of it, and the catalog %s"
                     .formatted(claim, knowledge.counted().get(move.tag()).claim()));
         }
         return claim == 0 && knowledge.isPrepared(move)
-                ? Optional.of("the servers have nothing of it any more")
+                ? Optional.of("the servers have no trace of it")
                 : Optional.empty();
     }
 

@@ -80,7 +80,7 @@ final class TableFindings {
                                 "large-objects",
                                 String.format(
                                         Locale.ROOT,
-                                        "has columns in %,d shards that may refer to large objects, which no move takes along: %s",
+                                        "has columns in %,d shards that may refer to large objects, which moves leave behind: %s",
                                         large.stream()
                                                 .map(LargeObjects.Reference::schema)
                                                 .distinct()
@@ -96,7 +96,7 @@ final class TableFindings {
                                     "table-in-public",
                                     "has tables in public that shards have too: %s"
                                             .formatted(String.join(", ", inPublic)),
-                                    "see whether rows went there that belong to shards, bring them there, and drop it; hibernate.hbm2ddl.auto=update makes such tables"));
+                                    "see whether rows went there that belong to shards, bring them there, and drop it; hibernate.hbm2ddl.auto=update creates such tables"));
                 }
             });
         }

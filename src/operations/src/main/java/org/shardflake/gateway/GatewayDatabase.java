@@ -101,7 +101,7 @@ final class GatewayDatabase {
         }
     }
 
-    /** @throws ShardflakeException if the database cannot be a gateway, or the schema is somebody else's */
+    /** @throws ShardflakeException if the database cannot be a gateway, or the schema is someone else's */
     void check() throws SQLException {
         if (Sql.number(connection, "SELECT current_setting('server_version_num')::integer") < OLDEST_VERSION) {
             throw new ShardflakeException(

@@ -67,7 +67,8 @@ public final class Gateways {
                 .orElseThrow(() -> new ShardflakeException(
                         Kind.USAGE,
                         "there is no gateway %s".formatted(name),
-                        Advice.of("%s lists them, %s makes one", CliCommand.GATEWAY_STATUS, CliCommand.GATEWAY_DEPLOY),
+                        Advice.of(
+                                "%s lists them, %s creates one", CliCommand.GATEWAY_STATUS, CliCommand.GATEWAY_DEPLOY),
                         null));
     }
 
@@ -99,7 +100,7 @@ public final class Gateways {
         if (!NAME.matcher(name).matches() || !NAME.matcher(schema).matches()) {
             throw new ShardflakeException(
                     Kind.USAGE,
-                    "%s is no name for a gateway or its schema: small letters, digits and underscores, at most 30, a letter first"
+                    "%s is not a name for a gateway or its schema: small letters, digits and underscores, at most 30, a letter first"
                             .formatted(NAME.matcher(name).matches() ? schema : name),
                     null,
                     null);
@@ -257,7 +258,7 @@ public final class Gateways {
                 if ("3F000".equals(e.getSQLState())) {
                     throw new ShardflakeException(
                             Kind.PRECONDITION,
-                            "the shards of %s are not there".formatted(server.getKey()),
+                            "the shards of %s do not exist".formatted(server.getKey()),
                             Advice.of("%s makes them", CliCommand.SCHEMA_DEPLOY),
                             e);
                 }

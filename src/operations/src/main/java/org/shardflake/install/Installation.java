@@ -110,7 +110,7 @@ public final class Installation {
                                     .collect(Collectors.joining(", "))),
                     remembered.size() == 1
                             ? Advice.of(
-                                    "give the URLs of other servers; or, if the catalog of that installation is lost for good, %s with all of its servers, and see to what %s says then",
+                                    "give the URLs of other servers; or, if the catalog of that installation is lost for good, %s with all of its servers, and then do what %s says",
                                     CliCommand.INIT_CATALOG_LOST.with(one.shardCount()), CliCommand.DOCTOR)
                             : "give the URLs of other servers",
                     null);
@@ -316,7 +316,7 @@ public final class Installation {
             if (!moving.isEmpty()) {
                 throw new ShardflakeException(
                         ShardflakeException.Kind.PRECONDITION,
-                        "shards %s are being moved by move %s, so their schema has to stay as it is"
+                        "shards %s are being moved by move %s, so their schema must not change"
                                 .formatted(moving, move.id()),
                         Advice.of("name the other shards, or wait until the move is done: %s", CliCommand.MOVE_STATUS),
                         null);
@@ -327,8 +327,7 @@ public final class Installation {
                     && targets.stream().anyMatch(target -> target.server().equals(split.source()))) {
                 throw new ShardflakeException(
                         ShardflakeException.Kind.PRECONDITION,
-                        "%s is being split by its standby, so its schema has to stay as it is"
-                                .formatted(split.source()),
+                        "%s is being split by its standby, so its schema must not change".formatted(split.source()),
                         Advice.of(
                                 "run %s again, or give it up with %s",
                                 CliCommand.SERVER_SPLIT.with(split.source()),

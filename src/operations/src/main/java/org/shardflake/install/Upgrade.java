@@ -152,7 +152,7 @@ public final class Upgrade implements AutoCloseable {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
                         "a command works on move %s; nothing was changed".formatted(move.id()),
-                        "wait until it is done, or stop it with Ctrl-C and go on with the move after the upgrade",
+                        "wait until it is done, or stop it with Ctrl-C and continue the move after the upgrade",
                         null);
             }
         }

@@ -80,7 +80,7 @@ public record Poll(Duration every, Duration atMost) {
             Thread.sleep(every.toMillis());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new ShardflakeException("interrupted; the same command goes on from where this stands", e);
+            throw new ShardflakeException("interrupted; run the same command again to continue", e);
         }
     }
 }

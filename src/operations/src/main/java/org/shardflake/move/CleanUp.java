@@ -107,7 +107,7 @@ public final class CleanUp {
                     .toList());
             if (!lost.isEmpty()) {
                 throw new MoveRefusedException(
-                        "%s does not have shards %s as the shard map says, so nothing was removed: it was restored to before it got them, and the other copies may be the newer ones"
+                        "%s does not have shards %s as the shard map says, so nothing was removed: it was restored to a time before it received them, and the other copies may be the newer ones"
                                 .formatted(side.name(), lost),
                         Advice.of("see %s", CliCommand.DOCTOR));
             }

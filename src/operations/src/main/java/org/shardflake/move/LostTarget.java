@@ -59,7 +59,7 @@ final class LostTarget {
         whyItAnswers(target).ifPresent(why -> {
             throw new MoveRefusedException(
                     "%s answers%s".formatted(target.name(), why),
-                    Advice.of("%s tidies up there, too", CliCommand.MOVE_CANCEL.with(move)));
+                    Advice.of("%s cleans up there, too", CliCommand.MOVE_CANCEL.with(move)));
         });
     }
 

@@ -91,7 +91,7 @@ final class MoveCatalog {
         return Sql.list(connection, MOVES + " WHERE id = ?", row -> read(connection, row), id).stream()
                 .findFirst()
                 .orElseThrow(() -> new MoveRefusedException(
-                        "there is no move %s, or it is done".formatted(id),
+                        "no move %s is in progress".formatted(id),
                         Advice.of("see %s and %s", CliCommand.MOVE_STATUS, CliCommand.MAP_HISTORY)));
     }
 
@@ -196,7 +196,7 @@ final class MoveCatalog {
      * Takes over a move exclusively: an earlier holder can change nothing more in the catalog.
      *
      * @param session is told the process of the session that has the lease
-     * @throws MoveRefusedException if somebody is working on it
+     * @throws MoveRefusedException if someone is working on it
      */
     MoveLease takeUp(long id, OptionalLong mine, MoveListener listener, IntConsumer session) throws SQLException {
         Connection connection = connect();

@@ -155,7 +155,7 @@ final class MoveCopy {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new MoveException(
-                    "interrupted while copying; the same command goes on with the shards that are left", e);
+                    "interrupted while copying; run the same command again for the remaining shards", e);
         }
     }
 

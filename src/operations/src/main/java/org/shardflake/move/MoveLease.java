@@ -60,7 +60,7 @@ final class MoveLease implements AutoCloseable {
      * Takes over the lease.
      *
      * @param mine the claim of this process, if it had the lease before; nobody else may have had it since
-     * @throws MoveRefusedException if somebody holds it, or has held it since
+     * @throws MoveRefusedException if someone holds it, or has held it since
      */
     static MoveLease take(Connection connection, long move, OptionalLong mine, MoveListener listener)
             throws SQLException {
@@ -128,7 +128,7 @@ final class MoveLease implements AutoCloseable {
     private MoveException superseded() {
         return new MoveException(
                 ShardflakeException.Kind.FAILURE,
-                "move %s has been taken up by another".formatted(move),
+                "move %s has been taken over by another command".formatted(move),
                 Advice.of("see %s", CliCommand.MOVE_STATUS));
     }
 

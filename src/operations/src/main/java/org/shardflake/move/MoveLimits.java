@@ -131,7 +131,7 @@ final class MoveLimits {
             ReentrantLock lock = schemas.computeIfAbsent(server, name -> new ReentrantLock());
             try {
                 if (!lock.tryLock(1, TimeUnit.SECONDS)) {
-                    listener.waits("another move of this run makes schemas on %s".formatted(server));
+                    listener.waits("another move of this run creates schemas on %s".formatted(server));
                     lock.lockInterruptibly();
                 }
                 taken.locks.add(lock);

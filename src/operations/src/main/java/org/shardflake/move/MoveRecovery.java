@@ -143,7 +143,7 @@ final class MoveRecovery {
                 throw new MoveException(reason.get() + ". End them, and run the same command again");
             }
         }
-        // Not if it was stopped since a copy differed, until somebody has looked at that.
+        // Not if it was stopped since a copy differed, until someone has looked at that.
         if (session.reverse().isDisabled() && Mover.different(session.move()).isEmpty()) {
             session.reverse().enable();
         }
@@ -169,7 +169,7 @@ final class MoveRecovery {
             long epoch = here.getOrDefault(shard.shard(), 0L);
             if (epoch > shard.epoch()) {
                 throw new MoveRefusedException(
-                        "%s got shard %s with epoch %s, and the catalog counts %s: the catalog is older than the servers, as after a restore, and nothing was changed"
+                        "%s got shard %s with epoch %s, and the catalog has %s: the catalog is older than the servers, as after a restore, and nothing was changed"
                                 .formatted(side.name(), shard.shard(), epoch, shard.epoch()),
                         Advice.of("see %s", CliCommand.DOCTOR));
             }
@@ -216,7 +216,7 @@ final class MoveRecovery {
         while (!back.reaches(mark, Math.min(end, System.nanoTime() + LOOK.toNanos()))) {
             Optional<StreamTrouble> trouble = back.trouble(0);
             String closed =
-                    "shard %1$s is %2$s's, which has not got all that was written on %3$s yet, so neither takes writes%4$s"
+                    "shard %1$s is %2$s's, which has not received all that was written on %3$s yet, so neither takes writes%4$s"
                             .formatted(
                                     shard.shard(),
                                     back.subscriber().name(),

@@ -430,7 +430,7 @@ public final class Mover {
             ShardSet numbers = ShardSet.of(different.keySet());
             throw new CopiesDifferException(
                     goingBack
-                            ? "all shards are back, but copies of shards %s differed: the source has its rows of before, with what was written since"
+                            ? "all shards are back, but copies of shards %s differed: the source has its former rows and the writes since"
                                     .formatted(numbers)
                             : "copies of shards %s differed at their cutover, and no more were cut over"
                                     .formatted(numbers),
@@ -692,8 +692,9 @@ public final class Mover {
         for (int attempt = 1; !shards.isEmpty(); attempt++) {
             // Tells whoever finds the move if this process is killed.
             session.lease()
-                    .problem("its copies on %s are being compared for the last time, and do not follow meanwhile"
-                            .formatted(session.taken().source()));
+                    .problem(
+                            "its copies on %s are being compared for the last time, and do not follow until that is done"
+                                    .formatted(session.taken().source()));
             Map<Integer, List<TableDifference>> suspects;
             try (RemovalComparison comparison = new RemovalComparison(session, settings, listener, copies(session))) {
                 suspects = comparison.run(shards, filters);
@@ -863,7 +864,7 @@ public final class Mover {
                             e.kind(),
                             "the source's copies could not be compared, and are kept: " + e.getMessage(),
                             Advice.of(
-                                    "if they may go all the same: %s",
+                                    "if they may be removed anyway: %s",
                                     session.move().cancelUncomparedCommand()),
                             e);
                 }
@@ -894,7 +895,7 @@ public final class Mover {
                 .toList());
         if (!uncompared.isEmpty() && session.reverse().canFollow()) {
             throw new MoveRefusedException(
-                    "copies of shards %s were not compared since their cutover, or differed, so the source's must not go"
+                    "copies of shards %s were not compared since their cutover, or differed, so the source's must not be removed"
                             .formatted(uncompared),
                     Advice.of(
                             "see %s, compare the former with %s, or bring them back with %s",
@@ -930,8 +931,8 @@ public final class Mover {
         refuseEnding(move);
         if (move.phase() != MovePhase.FOLLOWING) {
             throw new MoveRefusedException(
-                    "move %s is %s; first it has to be following".formatted(move.id(), move.phase()),
-                    Advice.of("run %s once more", CliCommand.MOVE_START.with(move.shardSet(), move.target())));
+                    "move %s is %s; it must be following first".formatted(move.id(), move.phase()),
+                    Advice.of("run %s again", CliCommand.MOVE_START.with(move.shardSet(), move.target())));
         }
     }
 

@@ -174,7 +174,7 @@ final class Preparation {
     private static void refuse(Map<Integer, List<String>> differences) {
         differences.forEach((shard, lines) -> {
             throw new MoveException(
-                    "shard %s has another schema on the target: %s%s. Bring both to what your changelog says, and run the same command again"
+                    "shard %s has another schema on the target: %s%s. Make both match your changelog, and run the same command again"
                             .formatted(
                                     shard,
                                     String.join("; ", lines.subList(0, Math.min(3, lines.size()))),

@@ -78,7 +78,7 @@ public final class RestoredCatalog {
      *
      * @param current the map that the catalog had when the servers were asked
      * @param wanted the map that fits the servers
-     * @throws MoveRefusedException if the catalog was changed since, or somebody works on one of the moves
+     * @throws MoveRefusedException if the catalog was changed since, or someone works on one of the moves
      */
     public void catchUp(ShardMap current, ShardMap wanted, List<Reached> moves) throws SQLException {
         try (Connection connection = url.connect("shardflake doctor")) {

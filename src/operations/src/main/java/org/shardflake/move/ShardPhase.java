@@ -12,7 +12,7 @@ public enum ShardPhase {
     WAITING,
     /** The shard is also on the target, which follows. */
     COPIED,
-    /** A cutover attempt is under way, or was when its process stopped. */
+    /** A cutover attempt is in progress, or was when its process stopped. */
     CUTTING_OVER,
     /** The shard is on the target, and the source follows. */
     SWITCHED;

@@ -89,7 +89,7 @@ public final class SplitCatalog {
                 throw new MoveRefusedException(
                         "%s is being split by its standby".formatted(split.source()),
                         Advice.of(
-                                "run %s once more, or give it up with %s",
+                                "run %s again, or give it up with %s",
                                 CliCommand.SERVER_SPLIT.with(split.source()),
                                 CliCommand.SERVER_SPLIT_CANCEL.with(split.source())));
             }
@@ -168,7 +168,7 @@ public final class SplitCatalog {
                 throw new MoveRefusedException(
                         "%s is being split already, into %s".formatted(split.source(), split.target()),
                         Advice.of(
-                                "run that command once more, or give it up with %s",
+                                "run that command again, or give it up with %s",
                                 CliCommand.SERVER_SPLIT_CANCEL.with(split.source())));
             }
         }
@@ -194,7 +194,7 @@ public final class SplitCatalog {
      * Takes over a split exclusively: an earlier holder can change nothing more in the catalog.
      *
      * @param voice gets who works on it, once that has been awaited for a second
-     * @throws MoveRefusedException if somebody is working on it
+     * @throws MoveRefusedException if someone is working on it
      */
     public Lease takeUp(long id, Consumer<String> voice) throws SQLException {
         Connection connection = connect();
@@ -270,7 +270,7 @@ public final class SplitCatalog {
         }
 
         private static MoveException superseded() {
-            return new MoveException("the split has been taken up by another; see whether that one goes on");
+            return new MoveException("another command has taken over the split; check whether it continues");
         }
 
         /** Records the move, which goes on counting claims where the split stops. */

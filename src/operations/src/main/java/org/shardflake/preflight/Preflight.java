@@ -149,7 +149,7 @@ public final class Preflight {
             add(
                     "source-reaches-target",
                     Outcome.WARNING,
-                    "not tried, since %s would log what it logs in with".formatted(source.name()),
+                    "not tried, since %s would log the password".formatted(source.name()),
                     "see that %s can connect to %s by %s"
                             .formatted(
                                     source.name(), target.name(), target.url().hosts()));
@@ -287,7 +287,7 @@ public final class Preflight {
                 "SELECT nspname FROM pg_namespace WHERE nspname = ANY (?)",
                 "%s has these schemas already".formatted(target.name()),
                 Advice.of(
-                        "%s says what they are: those of an open split are removed by running %s again; drop the left-over of a move with SELECT shardflake.drop_shard(7, force => true)",
+                        "%s explains them: those of an open split are removed by running %s again; drop the left-over of a move with SELECT shardflake.drop_shard(7, force => true)",
                         CliCommand.DOCTOR, CliCommand.SERVER_SPLIT),
                 shards);
         int newest = Math.max(FunctionLibrary.version(from), FunctionLibrary.version(to));
@@ -341,7 +341,7 @@ public final class Preflight {
                 SELECT format('%s of %I', n.nspname, pg_get_userbyid(n.nspowner)) FROM pg_namespace n JOIN pg_roles o ON o.oid = n.nspowner, pg_roles m
                  WHERE n.nspname IN ('shardflake', 'shardflake_deploy') AND NOT o.rolsuper AND m.rolname = current_user AND m.rolsuper
                 """,
-                "this superuser runs what is in schemas that belong to others",
+                "this superuser runs code in schemas of other roles",
                 Advice.of(
                         "have a role make the move that has what %s prints, unless you trust them",
                         CliCommand.GRANTS_MOVES));
@@ -553,7 +553,7 @@ public final class Preflight {
                     found.isEmpty() ? Outcome.OK : Outcome.FAILED,
                     found.isEmpty()
                             ? "is what the changesets make on %s".formatted(target.name())
-                            : "the changesets that the shards have had make something else on %s. %s"
+                            : "replaying the shards' changesets on %s gives a different schema. %s"
                                     .formatted(target.name(), shown(found)),
                     found.isEmpty() ? "" : "write a changeset for what was changed by hand, or undo it");
         }
@@ -628,7 +628,7 @@ public final class Preflight {
         add(
                 "inbound-subscriptions",
                 inbound.isEmpty() ? Outcome.OK : Outcome.FAILED,
-                inbound.isEmpty() ? "none" : "they would go on past the fence: " + String.join(", ", inbound),
+                inbound.isEmpty() ? "none" : "they would continue past the fence: " + String.join(", ", inbound),
                 inbound.isEmpty() ? "" : InboundSubscriptions.REMEDY);
         List<String> extensions = Sql.list(from, TABLES + """
                 SELECT DISTINCT e.extname || ' ' || e.extversion FROM t
@@ -705,7 +705,7 @@ public final class Preflight {
                   JOIN pg_locks l ON l.virtualtransaction = own.virtualtransaction AND l.pid IS NULL
                  WHERE l.relation IN (SELECT oid FROM t)
                 """,
-                "hold locks until somebody ends them",
+                "hold locks until someone ends them",
                 "COMMIT PREPARED or ROLLBACK PREPARED",
                 shards);
         none(
@@ -736,7 +736,7 @@ public final class Preflight {
                         source.name()),
                 together
                         ? ""
-                        : "set it right; ids go on increasing in any case, with the time of the clock that is ahead");
+                        : "correct the clock; ids keep increasing in any case, with the time of the clock that is ahead");
     }
 
     /**
@@ -790,7 +790,7 @@ public final class Preflight {
                     Outcome.FAILED,
                     "%s cannot connect to %s: %s".formatted(subscribing.name(), publisher.name(), Sql.message(e)),
                     PROHIBITED.equals(e.getSQLState())
-                            ? "set PGPASSWORD, and have the pg_hba.conf of %s ask for it (scram-sha-256): from who is no superuser PostgreSQL takes no other way to log in"
+                            ? "set PGPASSWORD, and have the pg_hba.conf of %s ask for it (scram-sha-256): PostgreSQL accepts no other login from a role that is not a superuser"
                                     .formatted(publisher.name())
                             : "the URL in the shard map has to work from %s too, and its pg_hba.conf let it in; without PGPASSWORD the server needs the password in its own ~/.pgpass"
                                     .formatted(subscribing.name()));

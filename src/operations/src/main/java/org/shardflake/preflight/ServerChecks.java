@@ -68,7 +68,7 @@ public final class ServerChecks {
                 "replication-slots",
                 "(SELECT count(*) FROM pg_replication_slots) < current_setting('max_replication_slots')::integer",
                 "' || (SELECT count(*) FROM pg_replication_slots) || ' of ' || current_setting('max_replication_slots') || ' slots are in use, one is needed",
-                "raise max_replication_slots and restart, or drop slots that nobody uses");
+                "raise max_replication_slots and restart, or drop unused slots");
         setting(
                 "wal-senders",
                 "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'walsender') + 1 < current_setting('max_wal_senders')::integer",

@@ -34,7 +34,7 @@ import org.shardflake.server.ServerUrl;
  * what has made them slower.
  *
  * <p>No move undoes another one: a shard that moved, by whomever, rests, and one that was turned back stays for good. It stops with an exception at
- * the first thing that it cannot account for, such as a change of the map by somebody else. See decision 0050. Not thread-safe.
+ * the first thing that it cannot account for, such as a change of the map by someone else. See decision 0050. Not thread-safe.
  */
 @API(status = EXPERIMENTAL)
 public final class AutoRebalance implements AutoCloseable {

@@ -28,8 +28,8 @@ public record AutoSettings(
 
     public AutoSettings {
         if (!plan.drained().isEmpty()) {
-            throw new IllegalArgumentException(
-                    "servers %s are to be drained, which no round does".formatted(String.join(", ", plan.drained())));
+            throw new IllegalArgumentException("servers %s are to be drained, which rounds do not do"
+                    .formatted(String.join(", ", plan.drained())));
         }
         atLeastOne("over (in milliseconds)", over.toMillis());
         atLeastOne("watch (in milliseconds)", watch.toMillis());

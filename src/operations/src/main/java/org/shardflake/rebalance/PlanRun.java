@@ -80,7 +80,7 @@ public final class PlanRun {
     private void requireDone() {
         for (Move left : pending()) {
             throw new RebalanceException(
-                    "the move from %s to %s ended, but the shard map has shards %s on %s still"
+                    "the move from %s to %s ended, but the shard map still has shards %s on %s"
                             .formatted(left.from(), left.to(), left.shards(), left.from()),
                     null);
         }

@@ -128,9 +128,8 @@ public final class RebalancePlanner {
             ServerLoad server = server(map.server(shard).name());
             boolean pinned = settings.pinned().contains(shard);
             if (pinned && server.drained) {
-                throw new IllegalArgumentException(
-                        "shard %s is pinned, but its server %s is to be drained; it can be only one of both"
-                                .formatted(shard, server.name));
+                throw new IllegalArgumentException("shard %s is pinned, but its server %s is to be drained; choose one"
+                        .formatted(shard, server.name));
             }
             server.add(new Shard(shard, weightOf.applyAsLong(shard)), pinned);
         }

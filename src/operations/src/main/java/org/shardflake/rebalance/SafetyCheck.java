@@ -61,9 +61,9 @@ final class SafetyCheck implements AutoCloseable {
     private static void refuse(Move move) {
         throw new RebalanceException(
                 Kind.PRECONDITION,
-                "move %s of shards %s %s is under way, and not of this run"
+                "move %s of shards %s %s is in progress, and does not belong to this run"
                         .formatted(move.id(), move.shardSet(), MoveRequest.of(move)),
-                Advice.of("wait for its end; if nobody carries it out, %s ends it", command(move)));
+                Advice.of("wait for its end; if its command no longer runs, %s finishes it", command(move)));
     }
 
     private static CliCommand command(Move move) {
@@ -103,7 +103,7 @@ final class SafetyCheck implements AutoCloseable {
     /**
      * Requires that the map has not changed but for these moves.
      *
-     * @throws RebalanceException if somebody else has changed it
+     * @throws RebalanceException if someone else has changed it
      */
     static void requireOnly(List<MoveRequest> moves, ShardMap before, ShardMap now) {
         boolean sameServers = before.servers().equals(now.servers());
@@ -113,7 +113,7 @@ final class SafetyCheck implements AutoCloseable {
         if (!sameServers || !others.isEmpty()) {
             throw new RebalanceException(
                     Kind.PRECONDITION,
-                    "somebody else has changed the shard map: %s"
+                    "someone else has changed the shard map: %s"
                             .formatted(sameServers ? "placed shards " + others : "its servers are " + names(now)),
                     Advice.of("%s shows who it was; then run the command again", CliCommand.MAP_HISTORY));
         }

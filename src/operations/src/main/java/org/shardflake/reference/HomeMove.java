@@ -87,9 +87,9 @@ final class HomeMove {
                                         stream.copy().name(),
                                         stream.trouble().orElse("its stream was broken by a failover")),
                         home.next() == null
-                                ? Advice.of("%s brings it in order", CliCommand.REFERENCE_REPAIR)
+                                ? Advice.of("%s repairs it", CliCommand.REFERENCE_REPAIR)
                                 : Advice.of(
-                                        "%s gives up the change; then %s brings it in order",
+                                        "%s gives up the change; then %s repairs it",
                                         CliCommand.REFERENCE_MOVE.with(home.server()), CliCommand.REFERENCE_REPAIR),
                         null);
             }

@@ -111,7 +111,7 @@ final class ReferenceCatalog implements AutoCloseable {
         if (changed != 1) {
             throw new ShardflakeException(
                     ShardflakeException.Kind.FAILURE,
-                    "somebody else has changed the home",
+                    "someone else has changed the home",
                     Advice.of("see %s", CliCommand.REFERENCE_STATUS),
                     null);
         }

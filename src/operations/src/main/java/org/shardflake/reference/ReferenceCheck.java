@@ -29,7 +29,7 @@ public final class ReferenceCheck {
      */
     public record Problem(String server, String name, String found, Advice remedy) {}
 
-    private static final Advice REPAIR = Advice.of("bring it in order with %s", CliCommand.REFERENCE_REPAIR);
+    private static final Advice REPAIR = Advice.of("repair it with %s", CliCommand.REFERENCE_REPAIR);
 
     /** Finds tables without a guard, by the argument of the trigger: see reference_write. */
     private static final String UNGUARDED = """
@@ -91,7 +91,7 @@ public final class ReferenceCheck {
             problems.add(new Problem(
                     "catalog",
                     "reference-interrupted",
-                    "row %s of a reference table is being deleted, and no shard is cut over meanwhile"
+                    "row %s of a reference table is being deleted, which blocks cutovers"
                             .formatted(String.join(" ", row)),
                     Advice.of("if no command does that now: %s", CliCommand.REFERENCE_DELETE.with(row.toArray()))));
         }

@@ -152,7 +152,7 @@ final class ReferenceSession implements AutoCloseable {
                             .formatted(
                                     stream.copy().name(),
                                     trouble.map(found -> ": " + found).orElse("; its log says why")),
-                    Advice.of("%s brings it in order", CliCommand.REFERENCE_REPAIR),
+                    Advice.of("%s repairs it", CliCommand.REFERENCE_REPAIR),
                     null);
         }
     }
@@ -176,7 +176,7 @@ final class ReferenceSession implements AutoCloseable {
                     Kind.FAILURE,
                     "transactions on %s have locked its reference tables for more than %s s"
                             .formatted(copy.name(), LOCK_PATIENCE.toSeconds()),
-                    "end them, and run the same command again, which goes on",
+                    "end them, and run the same command again, which continues",
                     null);
         }
     }

@@ -228,7 +228,7 @@ final class TableAdoption {
         if (all.contains("\n") || all.contains("\r")) {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
-                    "%s, or what refers to it, has a line break in a name, which no changelog of formatted SQL takes"
+                    "%s, or what refers to it, has a line break in a name, which formatted SQL cannot have"
                             .formatted(name),
                     "rename it by a changeset first",
                     null);

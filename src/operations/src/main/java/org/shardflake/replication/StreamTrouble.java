@@ -83,7 +83,7 @@ public record StreamTrouble(String what, Outlook outlook) {
                 row -> new Subscription(row.getBoolean(1), row.getLong(2)),
                 stream);
         if (subscriptions.isEmpty()) {
-            return lasting("there is no subscription %s on %s any more".formatted(stream, subscriber.name()));
+            return lasting("subscription %s no longer exists on %s".formatted(stream, subscriber.name()));
         }
         Optional<StreamTrouble> loss = lossOfSlot(stream, publisher);
         if (loss.isPresent()) {

@@ -83,7 +83,7 @@ final class QuietMoment implements AutoCloseable {
                     "no restore point was made: within %s s there was no moment without a change of the shard map; %s"
                             .formatted(patience.toSeconds(), moment.obstacle),
                     Advice.of(
-                            "wait for it longer; if nobody works on the move, go on with it as %s says",
+                            "wait for it longer; if the command of the move no longer runs, continue it as %s says",
                             CliCommand.DOCTOR),
                     null);
         }
@@ -103,7 +103,7 @@ final class QuietMoment implements AutoCloseable {
             if (!Sql.isInTheWay(e)) {
                 throw e;
             }
-            obstacle = "somebody else changes the catalog";
+            obstacle = "someone else changes the catalog";
         }
         return quiet[0];
     }

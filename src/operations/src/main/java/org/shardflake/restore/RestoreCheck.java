@@ -111,7 +111,7 @@ final class RestoreCheck {
             problem(
                     place,
                     "other-cluster",
-                    "is another database cluster than at the point",
+                    "is a different database cluster than at the point",
                     Advice.of("name the restored server: %s", nameAddress(place)));
             return;
         }

@@ -245,7 +245,7 @@ final class RestorePointRun implements AutoCloseable {
                                     made.isEmpty()
                                             ? "no other server has it"
                                             : "only %s have it".formatted(String.join(", ", made))),
-                    "when the server answers, make another, with another name; this one is good for nothing",
+                    "when the server answers, make another, with another name; this one is useless",
                     e);
         }
     }
@@ -260,7 +260,7 @@ final class RestorePointRun implements AutoCloseable {
         for (long move :
                 Sql.list(catalog, "SELECT id FROM shardflake_catalog.move ORDER BY id", row -> row.getLong(1))) {
             warnings.accept(
-                    "move %s is under way; its replication is not restored, so it will have to be cancelled then"
+                    "move %s is in progress; its replication is not restored, so it will have to be cancelled then"
                             .formatted(move));
         }
     }

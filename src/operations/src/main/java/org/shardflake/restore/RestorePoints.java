@@ -56,7 +56,7 @@ public final class RestorePoints {
         if (!NAME.matcher(name).matches()) {
             throw new ShardflakeException(
                     Kind.USAGE,
-                    "'%s' is no name for a restore point; it takes 1 to 63 letters, digits, dots, hyphens and underscores, and begins with a letter or digit"
+                    "'%s' is not a name for a restore point; it takes 1 to 63 letters, digits, dots, hyphens and underscores, and begins with a letter or digit"
                             .formatted(name),
                     null,
                     null);

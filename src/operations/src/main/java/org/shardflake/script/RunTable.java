@@ -37,7 +37,7 @@ final class RunTable {
     /**
      * Creates the table in all shards that lack it, so that all shards keep the same schema.
      *
-     * @throws ShardflakeException if a shard is being moved, whose schema has to stay as it is
+     * @throws ShardflakeException if a shard is being moved, whose schema must not change
      */
     static void create(Installation installation, List<DeployTarget> targets, IdLayout layout)
             throws InterruptedException {

@@ -62,7 +62,7 @@ public record ShardScript(List<String> statements) {
         }
         script.require(
                 READS,
-                "is no query: it begins with %s",
+                "is not a query: it begins with %s",
                 Advice.of("%s runs statements that write", CliCommand.SQL_WRITE));
         return script;
     }

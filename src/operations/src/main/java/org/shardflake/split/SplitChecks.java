@@ -134,7 +134,7 @@ final class SplitChecks {
                 same
                         ? mayAsk
                                 ? "has the system identifier of %s".formatted(source.name())
-                                : "may not be asked; it is seen when the standby gets what is written"
+                                : "cannot be asked; it shows when the standby receives writes"
                         : "it is not a standby of %s, or the URL names another database than %s"
                                 .formatted(source.name(), database),
                 "give the URL of a physical standby of %s, with the same database".formatted(source.name()));
@@ -250,7 +250,7 @@ final class SplitChecks {
         add(
                 "standby-archives",
                 archives ? Outcome.WARNING : Outcome.OK,
-                archives ? "archive_mode is on, and it will archive a log of its own" : "archive_mode is off",
+                archives ? "archive_mode is on, and it will archive its own log" : "archive_mode is off",
                 archives ? "see that archive_command does not lead to where %s archives".formatted(source.name()) : "");
         checkSynchronous();
     }
@@ -348,7 +348,8 @@ final class SplitChecks {
                 others.isEmpty() ? "none" : "the standby keeps copies of %s".formatted(String.join(", ", others)),
                 others.isEmpty()
                         ? ""
-                        : "drop them on %s when it is split, and let nobody use them".formatted(target.name()));
+                        : "drop them on %s when it is split, and make sure that no one uses them"
+                                .formatted(target.name()));
         List<String> sessions = Sql.list(standby, SESSIONS, row -> row.getString(1));
         add(
                 "standby-sessions",

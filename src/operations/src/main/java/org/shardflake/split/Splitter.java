@@ -224,7 +224,7 @@ public final class Splitter {
                     "%s is being split already: shards %s go to %s"
                             .formatted(split.source(), split.shards(), split.targetUrl()),
                     Advice.of(
-                            "run the command with these once more, or give it up with %s",
+                            "run the command with these again, or give it up with %s",
                             CliCommand.SERVER_SPLIT_CANCEL.with(split.source())));
         }
     }
@@ -285,7 +285,7 @@ public final class Splitter {
             map.addServer(new Server(split.target(), split.targetUrl()), "split of " + split.source());
         } else if (!existing.get().url().equals(split.targetUrl())) {
             throw new MoveRefusedException(
-                    "another server was called %s meanwhile".formatted(split.target()),
+                    "another server has been named %s in the meantime".formatted(split.target()),
                     Advice.of("%s, and run the same command again", CliCommand.SERVER_REMOVE.with(split.target())));
         }
     }
@@ -305,7 +305,7 @@ public final class Splitter {
             if (isTarget || split.source().equals(server.name())) {
                 throw new MoveRefusedException(
                         "%s is being split, into %s".formatted(split.source(), split.target()),
-                        Advice.of("bring that to its end first: %s", CliCommand.SERVER_SPLIT.with(split.source())));
+                        Advice.of("finish that first: %s", CliCommand.SERVER_SPLIT.with(split.source())));
             }
         }
     }
@@ -333,7 +333,7 @@ public final class Splitter {
     private void prepare(SplitCatalog.Lease lease, MoveServerSession source, Standby standby) throws SQLException {
         if (!standby.isInRecovery()) {
             throw new MoveRefusedException(
-                    "%s is no standby any more, and it was not this split that promoted it"
+                    "%s is no longer a standby, and it was not this split that promoted it"
                             .formatted(standby.side().name()),
                     Advice.of(
                             "give the split up with %s, and begin again with another standby",
@@ -406,7 +406,7 @@ public final class Splitter {
         List<String> subscriptions = standby.enabledSubscriptions();
         if (!subscriptions.isEmpty()) {
             throw new MoveRefusedException(
-                    "subscriptions %s were enabled meanwhile, and the standby would have copies of them"
+                    "subscriptions %s were enabled in the meantime, and the standby would have copies of them"
                             .formatted(subscriptions),
                     "ALTER SUBSCRIPTION ... DISABLE, and run the same command again");
         }
@@ -464,7 +464,7 @@ public final class Splitter {
         Split split = lease.split();
         if (split.phase() != SplitPhase.MOVING || lease.hasMove()) {
             throw new MoveRefusedException(
-                    "the split of %s has not come to its end".formatted(split.source()),
+                    "the split of %s is not finished".formatted(split.source()),
                     "run the same command again, or end move %s first".formatted(split.move()));
         }
         ShardMap map = ShardCatalog.at(catalogUrl).load();

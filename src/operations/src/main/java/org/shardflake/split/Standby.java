@@ -29,7 +29,7 @@ import org.shardflake.replication.Replication;
  * thread.
  *
  * <p>What keeps others from writing meanwhile is {@code default_transaction_read_only}, which {@code ALTER SYSTEM} can set on a standby;
- * somebody may say {@code BEGIN READ WRITE} all the same. Such a transaction is found: the standby stood still when it was promoted, so
+ * someone may say {@code BEGIN READ WRITE} all the same. Such a transaction is found: the standby stood still when it was promoted, so
  * every later transaction number was given on it, and those that were not ours must not have been committed.
  */
 final class Standby implements AutoCloseable {
@@ -223,7 +223,7 @@ final class Standby implements AutoCloseable {
                             voice);
         }
         throw new MoveException(
-                "%s does not come to an end with what it got from its primary; a query there may be in the way of its replay"
+                "%s does not finish replaying what it received from its primary; a query there may block it"
                         .formatted(side.name()));
     }
 
@@ -261,7 +261,7 @@ final class Standby implements AutoCloseable {
 
         @Override
         public String get() {
-            return "%s waits until it has replayed what it got from its primary, and stands still; a query there may be in the way"
+            return "%s waits until it has replayed what it received from its primary, and stands still; a query there may block it"
                     .formatted(side.name());
         }
     }
@@ -294,13 +294,13 @@ final class Standby implements AutoCloseable {
      */
     SplitPosition stillAt(SplitPosition position, Duration patience) throws SQLException {
         // After a restart it first replays what it has.
-        Poll.Reason reason = () -> side.name() + " waits until it has replayed what it had got";
+        Poll.Reason reason = () -> side.name() + " waits until it has replayed what it had received";
         if (!Poll.everyMillis(50, patience).until(() -> replayed() >= position.lsn(), reason, voice)) {
             throw new MoveException(
-                    "%s has not replayed what it had got; run the same command again".formatted(side.name()));
+                    "%s has not replayed what it had received; run the same command again".formatted(side.name()));
         }
         if (replayed() != position.lsn() || !isCutOff()) {
-            throw unusable("does not stand where it was to be promoted");
+            throw unusable("is not at the position of its promotion");
         }
         return new SplitPosition(position.lsn(), position.nextXid(), started());
     }
@@ -310,8 +310,8 @@ final class Standby implements AutoCloseable {
         Sql.call(control, "SELECT pg_promote(false)");
         Poll.Reason reason = () -> side.name() + " waits for its promotion";
         if (!Poll.everyMillis(2, patience).until(() -> !isInRecovery(), reason, voice)) {
-            throw new MoveException(
-                    "%s was told to be a primary, and is not yet; run the same command again".formatted(side.name()));
+            throw new MoveException("%s was told to become a primary, and is not one yet; run the same command again"
+                    .formatted(side.name()));
         }
     }
 
@@ -326,7 +326,7 @@ final class Standby implements AutoCloseable {
     /**
      * Makes the promoted standby refuse writes to all shards it has, whoever they belong to, and removes what it must not have.
      *
-     * @throws MoveRefusedException if somebody wrote there before
+     * @throws MoveRefusedException if someone wrote there before
      */
     void closeShards(SplitPosition position, long claim) throws SQLException {
         Sql.execute(
@@ -377,7 +377,7 @@ final class Standby implements AutoCloseable {
         }
         List<Long> others = Sql.list(control, OTHERS, row -> row.getLong(1), position.nextXid(), tag, tag);
         if (!others.isEmpty()) {
-            throw unusable("was written to by somebody else after its promotion, in transactions %s".formatted(others));
+            throw unusable("was written to by someone else after its promotion, in transactions %s".formatted(others));
         }
         ours(() -> Sql.call(control, NOTE_CLOSED, tag));
     }
@@ -398,7 +398,7 @@ final class Standby implements AutoCloseable {
             throw unusable("was restarted while it was promoted, and cannot tell any more where that was");
         }
         if (replayed() != position.lsn()) {
-            throw unusable("was promoted somewhere else than where it stood");
+            throw unusable("was promoted at another position than it had stopped at");
         }
         ours(() -> Sql.call(control, NOTE_POSITION, tag, position.lsn()));
     }

@@ -78,7 +78,8 @@ final class StandbyCopies {
 
     private void requirePresent(int shard) throws SQLException {
         if (!present().contains(shard)) {
-            throw new MoveException("shard %s was opened on %s meanwhile, so it is kept".formatted(shard, side.name()));
+            throw new MoveException(
+                    "shard %s was opened on %s in the meantime, so it is kept".formatted(shard, side.name()));
         }
     }
 }

@@ -24,7 +24,7 @@ import org.shardflake.move.StreamStatus;
  *
  * @param catalogAnswers whether the catalog did; if not, map, moves and restore point are what it reported last
  * @param catalogIsStandby whether only a standby of the catalog did, which may be behind
- * @param moves under way
+ * @param moves in progress
  * @param moving shards that are in a move, were so at the look before, or have been placed anew since
  * @param restorePoint when the newest complete restore point was begun
  * @param servers those that answered, by name

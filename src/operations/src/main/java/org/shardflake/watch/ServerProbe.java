@@ -224,7 +224,7 @@ final class ServerProbe implements AutoCloseable {
         return kept;
     }
 
-    /** @param isPassing over the sizes and positions of this portion, one of which somebody has locked or dropped meanwhile */
+    /** @param isPassing over the sizes and positions of this portion, one of which someone has locked or dropped meanwhile */
     private ServerSnapshot look(Connection from, boolean isPassing) throws SQLException {
         String all = String.join(
                 ";",

@@ -358,7 +358,7 @@ final class RandomChangelog {
         String sequence = model.sequences.isEmpty() ? "none" : one(model.sequences);
         Node question = switch (random.nextInt(depth < 2 ? 20 : 17)) {
             case 0 -> node("dbms", "type", one("postgresql", "oracle", "postgresql, h2", "!oracle"));
-            case 1 -> node("runningAs", "username", one("postgres", "somebody", "POSTGRES"));
+            case 1 -> node("runningAs", "username", one("postgres", "someone", "POSTGRES"));
             case 2 ->
                 node(
                         "changeSetExecuted",

@@ -334,7 +334,7 @@ class SchemaDeployerTest {
                 .isThrownBy(() -> fixture.deploy(changelog))
                 .withMessageContaining("changeset app.xml::log::ann (app.xml) failed on shard 0 of db1: ")
                 .withMessageContaining("has no primary key")
-                .withMessageContaining("no other shard was begun but shard 11 of db2, which failed likewise");
+                .withMessageContaining("no other shard was started but shard 11 of db2, which failed, too");
         assertThat(fixture.text(0, "SELECT to_regnamespace('shard_0000')")).isEqualTo("null");
     }
 

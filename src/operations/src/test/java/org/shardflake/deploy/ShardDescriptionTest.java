@@ -248,7 +248,7 @@ class ShardDescriptionTest {
                 "ALTER TABLE s.photo DROP CONSTRAINT photo_number_excl | constraint photo.photo_number_excl | refused",
                 "ALTER DOMAIN s.nick ADD CONSTRAINT long CHECK (length(VALUE) > 0) NOT VALID | constraint nick.long | refused",
                 "ALTER DOMAIN s.nick DROP NOT NULL | domain nick | refused",
-                "ALTER DOMAIN s.nick SET DEFAULT 'somebody' | domain nick | refused",
+                "ALTER DOMAIN s.nick SET DEFAULT 'someone' | domain nick | refused",
                 "ALTER TYPE s.mood ADD VALUE 'fine' AFTER 'ok' | type mood | refused",
                 "ALTER TYPE s.mood RENAME VALUE 'ok' TO 'fine' | type mood | refused",
                 "ALTER TYPE s.size ADD ATTRIBUTE depth integer | type size | refused",

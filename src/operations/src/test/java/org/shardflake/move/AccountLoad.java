@@ -358,7 +358,7 @@ final class AccountLoad implements AutoCloseable {
                     }
                     found.entries().keySet().forEach(key -> {
                         if (keys.put(key, id) != null) {
-                            wrong.add("entry %s is there twice".formatted(key));
+                            wrong.add("entry %s appears twice".formatted(key));
                         }
                     });
                 });

@@ -56,7 +56,7 @@ class ParallelMovesIT {
         plan = new DrainPlan(shards, directory);
     }
 
-    /** Counts moves and cutovers that are under way at once. */
+    /** Counts moves and cutovers that are in progress at once. */
     private static final class Overlap implements ParallelMoves.Watcher {
 
         private final AtomicInteger moves = new AtomicInteger();
@@ -204,7 +204,7 @@ class ParallelMovesIT {
                         assertThat(e.failures()).containsOnlyKeys(requests.get(0));
                         assertThat(e)
                                 .hasMessageStartingWith(
-                                        "1 of 3 moves failed, 2 are done, and 0 were not begun: from db1 to db3: ");
+                                        "1 of 3 moves failed, 2 are done, and 0 were not started: from db1 to db3: ");
                     });
 
             assertThat(plan.on("db2").size() + plan.on("db4").size()).isEqualTo(4);
@@ -244,14 +244,14 @@ class ParallelMovesIT {
                                 new MoveRequest("db1", "db3", ShardSet.of(1)))))
                 .isInstanceOf(MoveRefusedException.class)
                 .hasMessageStartingWith(
-                        "no move was begun, since the one from db1 to db3 cannot be: check target-free failed");
+                        "no move was started, since the one from db1 to db3 cannot be: check target-free failed");
 
         assertThat(shards.catalogNumber(
                         "SELECT count(*) FROM shardflake_catalog.history WHERE change = 'move started'"))
                 .isZero();
     }
 
-    /** Slots that somebody else has leave room for two. */
+    /** Slots that someone else has leave room for two. */
     @Test
     void asManyMovesRunAsTheServersHaveRoomFor() throws Exception {
         String slots = "pg_replication_slots WHERE slot_name LIKE 'room%'";
@@ -270,7 +270,7 @@ class ParallelMovesIT {
                     .satisfies(
                             found -> assertThat(found)
                                     .startsWith(
-                                            "db1 has room for 2 moves at once, not 3: of max_replication_slots, which is 64, 62 are in use"));
+                                            "db1 has room for 2 concurrent moves, not 3: of max_replication_slots, which is 64, 62 are in use"));
             assertThat(overlap.mostMoves).hasValue(2);
             assertThat(plan.on("db1").size()).isEqualTo(SHARDS - TARGETS);
         } finally {
@@ -290,7 +290,7 @@ class ParallelMovesIT {
                         .run(List.of(new MoveRequest("db1", first.to(), plan.on("db1")))))
                 .isInstanceOf(MoveRefusedException.class)
                 .hasMessage(
-                        "no move was begun: of the shards to move from db1 to %s, %s are in move 1 from db1 to %s already"
+                        "no move was started: of the shards to move from db1 to %s, %s are in move 1 from db1 to %s already"
                                 .formatted(first.to(), first.shards(), first.to()));
 
         shards.execute(
@@ -323,7 +323,7 @@ class ParallelMovesIT {
                                 new MoveRequest("db1", "db2", ShardSet.of(1)))))
                 .isInstanceOf(SomeMovesFailedException.class)
                 .hasMessage(
-                        "1 of 2 moves failed, 1 are done, and 0 were not begun: from db1 to db3: failed with java.lang.OutOfMemoryError: a test");
+                        "1 of 2 moves failed, 1 are done, and 0 were not started: from db1 to db3: failed with java.lang.OutOfMemoryError: a test");
         assertThat(plan.on("db2")).isEqualTo(ShardSet.of(1));
     }
 

@@ -41,7 +41,7 @@ import org.shardflake.preflight.PreflightCheck;
 import org.shardflake.preflight.PreflightReport;
 import org.shardflake.server.ServerUrl;
 
-/** Shards that belong to a role that is no superuser, moved by a superuser and by a role with no more than the grants for moves. */
+/** Shards that belong to a role that is not a superuser, moved by a superuser and by a role with no more than the grants for moves. */
 @Tag("full")
 class PlainRolesIT {
 

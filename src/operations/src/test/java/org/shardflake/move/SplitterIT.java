@@ -318,7 +318,7 @@ class SplitterIT {
         assertThat(outcome.contains("refused")).as(outcome).isEqualTo(cannotTell);
     }
 
-    /** All 36 take ten minutes. Without {@code -Dsplit.deaths=all} somebody dies at each step, and everybody at the promotion. */
+    /** All 36 take ten minutes. Without {@code -Dsplit.deaths=all} someone dies at each step, and everybody at the promotion. */
     private static Stream<Arguments> deaths() {
         List<SplitStep> steps = List.of(SplitStep.values());
         List<String> victims = List.of("tool", "source", "standby", "catalog");
@@ -399,7 +399,7 @@ class SplitterIT {
         Half half = new Half();
         assertThatThrownBy(() -> half.split(at(SplitStep.PROMOTED, () -> writeThere(half)), false))
                 .isInstanceOf(MoveRefusedException.class)
-                .hasMessageContaining("was written to by somebody else after its promotion");
+                .hasMessageContaining("was written to by someone else after its promotion");
         half.giveUp();
         assertThat(half.both.catalogNumber("SELECT count(*) FROM shardflake_catalog.server"))
                 .isOne();

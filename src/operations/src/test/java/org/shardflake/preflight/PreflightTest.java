@@ -100,7 +100,7 @@ class PreflightTest {
                 "CREATE TABLE public.kind (id bigint PRIMARY KEY); CREATE TABLE s.t (id bigint PRIMARY KEY REFERENCES public.kind) | failed cross-schema-foreign-keys: foreign keys that leave their shard: s.t to public.kind",
                 "CREATE PUBLICATION audit FOR TABLE s.account | warning change-streams-db1: readers of publication audit get no more changes of these shards when the move is done",
                 "CREATE EXTENSION citext SCHEMA public; CREATE TABLE s.t (id bigint PRIMARY KEY, name public.citext) | failed extensions: db2 lacks citext 1",
-                "BEGIN; INSERT INTO s.account (uid, balance) VALUES (1, 1); PREPARE TRANSACTION 'waiting' | failed prepared-transactions: hold locks until somebody ends them: waiting",
+                "BEGIN; INSERT INTO s.account (uid, balance) VALUES (1, 1); PREPARE TRANSACTION 'waiting' | failed prepared-transactions: hold locks until someone ends them: waiting",
                 "ALTER FUNCTION shardflake.fence_tables RENAME TO was_fence_tables | failed function-library: the function library of db1 is older than moves",
                 "CREATE OR REPLACE FUNCTION shardflake.library_version() RETURNS integer LANGUAGE sql RETURN 1000000 | failed function-library: a function library is of version 1000000, and this command knows version ",
                 "SELECT shardflake.drop_shard(1, force => true) | failed shards-present: 1 of 2 shards have their schema on db1"
@@ -134,8 +134,8 @@ class PreflightTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "ALTER TABLE s.account FORCE ROW LEVEL SECURITY | failed schema: the changesets that the shards have had make something else on db2. shard 1: table account is plain, on the source FORCE ROW LEVEL SECURITY",
-                "CREATE POLICY own ON s.account USING (uid = 1) | failed schema: the changesets that the shards have had make something else on db2. shard 1: policy account.own is missing"
+                "ALTER TABLE s.account FORCE ROW LEVEL SECURITY | failed schema: replaying the shards' changesets on db2 gives a different schema. shard 1: table account is plain, on the source FORCE ROW LEVEL SECURITY",
+                "CREATE POLICY own ON s.account USING (uid = 1) | failed schema: replaying the shards' changesets on db2 gives a different schema. shard 1: policy account.own is missing"
             })
     @Tag("full")
     void whatNoChangesetMadeIsNamedBeforeAMoveStarts(String sql, String found) throws SQLException {
@@ -225,7 +225,7 @@ class PreflightTest {
 
         assertThat(found())
                 .containsExactly(
-                        "failed inbound-subscriptions: they would go on past the fence: subscription own_feed writes to shard_0001.tag");
+                        "failed inbound-subscriptions: they would continue past the fence: subscription own_feed writes to shard_0001.tag");
         shards.execute("db1", "ALTER SUBSCRIPTION own_feed DISABLE");
         assertThat(run(shards.url("db2")).passed()).isFalse();
     }

@@ -187,8 +187,8 @@ class AutoRebalanceTest {
     @Tag("full")
     void aBudgetThatIsUsedUpLetsNothingMove() throws Exception {
         Mover mover = mover();
-        mover.carryOut(mover.begin("db1", "db2", ShardSet.of(3), "somebody else"), false);
-        mover.carryOut(mover.begin("db2", "db1", ShardSet.of(3), "somebody else"), false);
+        mover.carryOut(mover.begin("db1", "db2", ShardSet.of(3), "someone else"), false);
+        mover.carryOut(mover.begin("db2", "db1", ShardSet.of(3), "someone else"), false);
         try (AutoRebalance engine = engine(2, this::carryOut)) {
             engine.round();
         }
@@ -200,12 +200,12 @@ class AutoRebalanceTest {
     @Test
     void aMoveOfSomebodyElseStopsIt() throws Exception {
         Mover mover = mover();
-        Move other = mover.begin("db1", "db2", ShardSet.of(3), "somebody else");
+        Move other = mover.begin("db1", "db2", ShardSet.of(3), "someone else");
         try (AutoRebalance engine = engine(20, this::carryOut)) {
             assertThatThrownBy(engine::round)
                     .isInstanceOfSatisfying(
                             ShardflakeException.class, e -> assertThat(e.kind()).isEqualTo(Kind.PRECONDITION))
-                    .hasMessage("move %s of shards 3 from db1 to db2 is under way, and not of this run"
+                    .hasMessage("move %s of shards 3 from db1 to db2 is in progress, and does not belong to this run"
                             .formatted(other.id()));
         }
         assertThat(choices()).containsExactly(Choice.STOP);
@@ -223,7 +223,7 @@ class AutoRebalanceTest {
         };
         try (AutoRebalance engine = engine(20, another)) {
             assertThatThrownBy(engine::round)
-                    .hasMessageStartingWith("somebody else has changed the shard map: placed shards ");
+                    .hasMessageStartingWith("someone else has changed the shard map: placed shards ");
         }
         assertThat(choices()).containsExactly(Choice.MOVE, Choice.STOP);
     }

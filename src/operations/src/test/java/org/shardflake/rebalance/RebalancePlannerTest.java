@@ -253,7 +253,7 @@ class RebalancePlannerTest {
 
         assertThatThrownBy(() -> input.plan(BY_COUNT.draining("db1").pinning(ShardSet.of(1))))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("shard 1 is pinned, but its server db1 is to be drained; it can be only one of both");
+                .hasMessage("shard 1 is pinned, but its server db1 is to be drained; choose one");
         assertThatThrownBy(() -> input.plan(BY_COUNT.draining("db1", "db2")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(

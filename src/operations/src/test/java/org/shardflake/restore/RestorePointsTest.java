@@ -161,8 +161,9 @@ class RestorePointsTest {
         shards.executeInCatalog("UPDATE shardflake_catalog.move_shard SET phase = 'copied' WHERE shard = 2");
         assertThat(make("x").isComplete()).isTrue();
         assertThat(warnings)
-                .contains("move %s is under way; its replication is not restored, so it will have to be cancelled then"
-                        .formatted(move.id()));
+                .contains(
+                        "move %s is in progress; its replication is not restored, so it will have to be cancelled then"
+                                .formatted(move.id()));
     }
 
     @ParameterizedTest
@@ -196,7 +197,7 @@ class RestorePointsTest {
             connection
                     .createStatement()
                     .execute("UPDATE shardflake_catalog.server SET labels = '{\"a\": \"b\"}' WHERE name = 'db2'");
-            refuses(Kind.PRECONDITION, "x").withMessageContaining("somebody else changes the catalog");
+            refuses(Kind.PRECONDITION, "x").withMessageContaining("someone else changes the catalog");
             connection.rollback();
         }
         assertThat(make("x").isComplete()).isTrue();

@@ -49,7 +49,7 @@ final class UuidV4Scheme implements Scheme {
     @Override
     public Optional<Guess> guess(String id, Instant now) {
         try {
-            return Optional.of(new Guess(this, 95, "a UUID that says version 4", decode(id)));
+            return Optional.of(new Guess(this, 95, "a UUID of version 4", decode(id)));
         } catch (MalformedIdException e) {
             return Optional.empty();
         }

@@ -57,8 +57,7 @@ final class UuidV7Scheme implements Scheme {
     public Optional<Guess> guess(String id, Instant now) {
         try {
             ExplainedId explained = decode(id);
-            return Optional.of(
-                    Plausibility.byTime(this, explained, FIRST, now, 95, ", and it is a UUID that says version 7"));
+            return Optional.of(Plausibility.byTime(this, explained, FIRST, now, 95, ", and it is a UUID of version 7"));
         } catch (MalformedIdException e) {
             return Optional.empty();
         }

@@ -32,8 +32,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "console",
         description = {
-            "Serves a page for operators, until Ctrl-C: what is unsafe, moves under way, servers and shards, a search for"
-                    + " a uid or an id, the history. Says which command to run, and changes nothing unless told to.",
+            "Serves a page for operators, until Ctrl-C: alerts, moves in progress, servers and shards, a search for"
+                    + " a uid or an id, the history. Shows which command to run; changes nothing unless allowed to.",
             "With --allow-changes, commands that the page shows can be run there: it shows what each would do, asks what the command"
                     + " asks, and records it in the map's history.",
             "Opens with the address that it prints, whose token is new each time. Servers are asked while the page is open.",
@@ -88,7 +88,7 @@ public final class ConsoleCommand implements Callable<Integer> {
             out.println("the console is at http://%s%s"
                     .formatted(AddressConverter.number(console.address()), console.entrance()));
             if (allowChanges) {
-                catalog.say("whoever has this address can change the installation until the console ends");
+                catalog.say("anyone with this address can change the installation until the console ends");
             }
             out.flush();
             new CountDownLatch(1).await();

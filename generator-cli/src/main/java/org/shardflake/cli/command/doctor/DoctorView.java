@@ -33,7 +33,7 @@ public final class DoctorView {
                     finding.fix();
                     fixed.add(finding);
                 } catch (ServerRefusalException | DoctorException e) {
-                    err.printf("could not mend %s of %s: %s%n", finding.check(), finding.server(), e.getMessage());
+                    err.printf("could not fix %s of %s: %s%n", finding.check(), finding.server(), e.getMessage());
                 }
             }
         }

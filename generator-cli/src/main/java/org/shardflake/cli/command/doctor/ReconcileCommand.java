@@ -31,8 +31,7 @@ import picocli.CommandLine.Spec;
                     + " have, settles moves interrupted at a cutover, and removes what is left of ended moves. Changes no"
                     + " row and removes no table.",
             "Refuses while the catalog may be older than the servers, as after a restore: shardflake doctor says what to do.",
-            "--restored first brings the catalog to where the servers are: places shards where servers remember to have got"
-                    + " them, and moves in the phase that they have reached since."
+            "--restored first brings the catalog up to date with the servers: places shards where servers recorded receiving them, and sets moves to the phase they have reached since."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -63,8 +62,8 @@ public final class ReconcileCommand implements Callable<Integer> {
 
     @Option(
             names = "--restored",
-            description = "The catalog was restored and is older than the servers: first bring it to where they are."
-                    + " Changes nothing of what no server proves.")
+            description =
+                    "The catalog was restored and is older than the servers: first bring it up to date with them. Changes only what a server proves.")
     private boolean restored;
 
     @Mixin

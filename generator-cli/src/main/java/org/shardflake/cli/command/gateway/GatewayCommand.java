@@ -13,7 +13,7 @@ import picocli.CommandLine.Command;
         name = "gateway",
         description = {
             "Keeps gateways: schemas in any PostgreSQL database with one read-only table for each table of the shards, for psql and BI tools.",
-            "Moves bring them along."
+            "Moves keep them up to date."
         },
         footer = {"", "Example: shardflake gateway deploy --on postgresql://ann@reports/bi --reader reports"})
 public final class GatewayCommand implements Subcommands {

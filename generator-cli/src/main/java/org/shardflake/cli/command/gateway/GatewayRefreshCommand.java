@@ -21,8 +21,8 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "refresh",
         description = {
-            "Brings gateways to the shard map and to the tables of the shards as they are, in one transaction each. Moves do so by themselves;",
-            "after schema deploy it is for you to do."
+            "Updates gateways to the current shard map and tables, in one transaction each. Moves do so themselves;",
+            "after schema deploy, run it yourself."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

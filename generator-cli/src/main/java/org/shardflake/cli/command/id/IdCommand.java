@@ -14,7 +14,7 @@ import picocli.CommandLine.Command;
 /** {@code shardflake id}: commands for single ids. */
 @Command(
         name = "id",
-        description = "Makes ids and takes them apart.",
+        description = "Creates and decodes ids.",
         footer = {"", "Example: shardflake id decode 11637205501278089 --epoch 1293840000000"})
 public final class IdCommand implements Subcommands {
 

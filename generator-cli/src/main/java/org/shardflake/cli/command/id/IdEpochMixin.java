@@ -28,7 +28,7 @@ final class IdEpochMixin {
             paramLabel = "TIME",
             converter = TimeConverter.class,
             description =
-                    "What the time in ids counts from, as UTC milliseconds or ISO-8601 (default: epoch in shardflake.yaml, or that of the"
+                    "The moment from which the time in ids counts, as UTC milliseconds or ISO-8601 (default: epoch in shardflake.yaml, or that of the"
                             + " catalog, or without one 2025-01-01T00:00:00Z).")
     private @Nullable Instant epoch;
 

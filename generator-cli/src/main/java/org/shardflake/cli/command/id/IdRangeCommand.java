@@ -22,9 +22,7 @@ import picocli.CommandLine.Option;
         name = "range",
         description = {
             "Shows the smallest and the largest id of a time range, in any shard.",
-            "Both ends are included, each with its whole millisecond, as BETWEEN and the SQL functions"
-                    + " shardflake.min_id and shardflake.max_id have it. An end outside the times"
-                    + " that ids hold stands for the first or the last of them."
+            "Both ends are included, each with its whole millisecond, as with BETWEEN and the SQL functions shardflake.min_id and shardflake.max_id. An end outside the times that ids hold stands for the first or the last of them."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

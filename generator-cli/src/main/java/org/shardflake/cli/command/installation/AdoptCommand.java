@@ -143,7 +143,7 @@ public final class AdoptCommand implements Callable<Integer> {
         if (finish) {
             confirm.require(
                     "end writes to %s for good".formatted(table),
-                    "see what is to be done with --dry-run; without --finish it goes on taking writes");
+                    "--dry-run shows what would be done; without --finish, the table stays open to writes");
             return adopter.finish();
         }
         return reopen ? adopter.reopen() : adopter.run();

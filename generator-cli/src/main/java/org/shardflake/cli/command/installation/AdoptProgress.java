@@ -50,11 +50,11 @@ final class AdoptProgress implements AdoptListener {
 
     @Override
     public void leftClosed(String table) {
-        err.printf("%s takes no writes still: open it with --reopen, or run the same command again%n", table);
+        err.printf("%s is still closed to writes: open it with --reopen, or run the same command again%n", table);
     }
 
     @Override
     public void closed(String table) {
-        err.printf("%s takes no more writes; bringing the last changes over, then comparing%n", table);
+        err.printf("%s is closed to writes; copying the last changes, then comparing%n", table);
     }
 }

@@ -63,7 +63,7 @@ final class AdoptView {
                 report.into(),
                 Amounts.shards(report.shards()));
         return switch (report.state()) {
-            case COPYING -> copied + "; run it again to go on";
+            case COPYING -> copied + "; run it again to continue";
             case FOLLOWING ->
                 String.format(
                         Locale.ROOT,
@@ -71,18 +71,18 @@ final class AdoptView {
                         copied,
                         report.changes());
             case CLOSED ->
-                "%s; it takes no writes, since --finish was killed: run that again, or --reopen".formatted(copied);
+                "%s; it is closed to writes, since --finish was killed: run that again, or --reopen".formatted(copied);
             case FINISHED ->
                 report.comparedRows() < 0
                         ? "%s was adopted before; nothing to do".formatted(report.table())
                         : String.format(
                                 Locale.ROOT,
-                                "%s, and %,d changes since; %,d rows compared, and none differs%n%s takes no writes any more",
+                                "%s, and %,d changes since; %,d rows compared, all equal%n%s no longer takes writes",
                                 copied,
                                 report.changes(),
                                 report.comparedRows(),
                                 report.table());
-            case CANCELLED -> "cancelled: the shards have no rows of %s, which is as it was".formatted(report.table());
+            case CANCELLED -> "cancelled: the shards have no rows of %s, which is unchanged".formatted(report.table());
         };
     }
 }

@@ -34,7 +34,7 @@ import picocli.CommandLine.TypeConversionException;
         name = "grants",
         description = {
             "Prints the SQL that gives a role what it needs for its work, and no more, on the servers and in the catalog.",
-            "A superuser runs it, or the administrator that a provider gives. It changes nothing by itself."
+            "Run it as a superuser or as the provider's administrator. This command itself changes nothing."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

@@ -86,9 +86,8 @@ public final class InitCommand implements Runnable {
 
     @Option(
             names = "--catalog-lost",
-            description =
-                    "The servers are those of one installation whose catalog is lost for good: make one in its place."
-                            + " shardflake doctor then says where the shards are.")
+            description = "The servers belong to an installation whose catalog is lost for good: create a new one."
+                    + " shardflake doctor then says where the shards are.")
     private boolean catalogLost;
 
     @Mixin

@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
 @Command(
         name = "separate",
         description = {
-            "Makes a clone of an installation, all of whose databases were restored elsewhere, an installation of its own.",
+            "Turns a clone of an installation, with all databases restored elsewhere, into a separate installation.",
             "The clone's catalog has the original's addresses, so do this before anything else, with the clone's catalog and"
                     + " the address of every server's clone. Removes subscriptions of the clone that would follow the original.",
             "After an interruption, run the same command again."
@@ -67,7 +67,7 @@ public final class SeparateCommand implements Runnable {
             return;
         }
         confirm.require(
-                "give the catalog at %s, and %s servers, an identity of their own"
+                "give the catalog at %s, and %s servers, a new identity"
                         .formatted(catalog.url().hosts(), servers.size()),
                 "see what would be done with --dry-run");
         Separated separated = separation.run(servers);

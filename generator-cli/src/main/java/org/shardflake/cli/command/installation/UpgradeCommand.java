@@ -23,8 +23,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "upgrade",
         description = {
-            "Brings an installation that an older shardflake made up to this one: the function library on every server, then"
-                    + " the catalog. Applications go on meanwhile. Tables of shards are not changed.",
+            "Upgrades an installation of an older shardflake: the function library on every server, then"
+                    + " the catalog. Applications keep running. Tables of shards are not changed.",
             "If it is interrupted, or a server fails, run it again and it does the rest."
         },
         sortOptions = false,
@@ -55,7 +55,7 @@ public final class UpgradeCommand implements Runnable {
     public void run() {
         PrintWriter err = spec.commandLine().getErr();
         try (Upgrade upgrade = catalog.installation().upgrade()) {
-            upgrade.moves().forEach(move -> err.printf("warning: move %s is under way%n", move.id()));
+            upgrade.moves().forEach(move -> err.printf("warning: move %s is in progress%n", move.id()));
             if (dryRun.isOn()) {
                 dryRun.say();
             } else {

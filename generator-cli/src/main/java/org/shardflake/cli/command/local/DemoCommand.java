@@ -117,7 +117,7 @@ public final class DemoCommand implements Callable<Integer> {
                         "MOVED %s SHARDS FROM %s TO %s UNDER LOAD".formatted(move.shards(), move.from(), move.to()),
                         "",
                         "")
-                .row("rows written meanwhile", String.format(Locale.ROOT, "%,d", move.rows()), "")
+                .row("rows written during moves", String.format(Locale.ROOT, "%,d", move.rows()), "")
                 .row("rows lost", move.lost(), verdict(move.lost() == 0))
                 .row("errors", move.errors(), verdict(move.errors() == 0))
                 .row("write pause, median", pauses.get("p50") + " ms", "")

@@ -23,9 +23,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "backfill",
         description = {
-            "Claims the values of the rows that are there, while the application writes. Afterwards all rows can be found. The application"
-                    + " that claims the values of rows it writes has to run before.",
-            "If interrupted, run the same command again: it goes on where it was. Once it was through, it begins anew."
+            "Claims the values of existing rows, while the application writes. Afterwards all rows can be found. First deploy the application that claims the values of the rows it writes.",
+            "If interrupted, run the same command again: it continues where it stopped. After it has finished, it starts over."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -34,7 +33,7 @@ import picocli.CommandLine.Spec;
             "1:a server or the catalog cannot be reached, or failed; run the command again",
             "2:the command line is wrong, there is no such lookup, or no column has its values",
             "4:there is no catalog, or another command works on the lookup",
-            "5:values were refused, for example since two rows have one; unless it was so before, nothing can be found yet"
+            "5:values were refused, for example because two rows share one; a lookup that was not ready before stays so"
         },
         footer = {"", "Example: shardflake lookup backfill account.email --rate 500"})
 final class LookupBackfillCommand implements Callable<Integer> {
@@ -56,7 +55,7 @@ final class LookupBackfillCommand implements Callable<Integer> {
             names = "--rate",
             paramLabel = "ROWS",
             defaultValue = "0",
-            description = "How many rows to bring in per second at most (default: no limit).")
+            description = "Maximum rows per second (default: no limit).")
     private int rate;
 
     @Mixin

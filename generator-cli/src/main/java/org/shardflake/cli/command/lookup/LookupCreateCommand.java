@@ -23,8 +23,8 @@ import picocli.CommandLine.Parameters;
         name = "create",
         description = {
             "Creates a lookup over the values of a column, with its tables in every shard. From then on the application can claim values;"
-                    + " lookup backfill brings in those of the rows that are there, and then they can be found.",
-            "If interrupted, run the same command again; if it is there, nothing is changed."
+                    + " lookup backfill adds those of existing rows, and then they can be found.",
+            "If interrupted, run the same command again; if the lookup exists, nothing is changed."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -53,10 +53,10 @@ final class LookupCreateCommand implements Callable<Integer> {
     @Option(names = "--hashed", description = "Keep the SHA-256 of values instead of the values.")
     private boolean hashed;
 
-    @Option(names = "--table", paramLabel = "TABLE", description = "The table, if the name does not say it.")
+    @Option(names = "--table", paramLabel = "TABLE", description = "The table, if it is not in the name.")
     private @Nullable String table;
 
-    @Option(names = "--column", paramLabel = "COLUMN", description = "The column, if the name does not say it.")
+    @Option(names = "--column", paramLabel = "COLUMN", description = "The column, if it is not in the name.")
     private @Nullable String column;
 
     @Option(

@@ -14,7 +14,7 @@ import picocli.CommandLine.Mixin;
 /** {@code shardflake lookup list}: all lookups, and how far they are filled. */
 @Command(
         name = "list",
-        description = {"Shows all lookups, and how far the values of older rows have been brought into each."},
+        description = {"Shows all lookups, and the progress of their backfill."},
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {

@@ -86,7 +86,7 @@ final class MapShowCommand implements Callable<Integer> {
     @Option(
             names = "--html",
             paramLabel = "FILE",
-            description = "Write a self-contained page with the map, sizes, ids per second and moves under way.")
+            description = "Write a self-contained page with the map, sizes, ids per second and moves in progress.")
     private @Nullable Path html;
 
     /** The reasons why servers have no rates, by server name. */

@@ -68,7 +68,7 @@ final class PlacedCopies {
         if (wanted.epoch() > current.epoch() && !Long.valueOf(wanted.epoch()).equals(epoch)) {
             throw new CliException(
                     Kind.PRECONDITION,
-                    "the map to import says epoch %s of shard %s, which the catalog has counted to %s and %s does not know; leave epochs as they were exported"
+                    "the map to import has epoch %s of shard %s, but the catalog has %s, and %s does not know it; leave epochs as they were exported"
                             .formatted(
                                     wanted.epoch(),
                                     wanted.shard(),

@@ -52,7 +52,7 @@ final class MoveCancelCommand implements Callable<Integer> {
             names = "--uncompared",
             description = "Remove the copies without comparing them: with --keep-moved if the source can no longer"
                     + " follow, otherwise if the source was restored or failed over since the move began. With"
-                    + " --keep-moved, copies that were never found equal are still looked at, and kept if they have"
+                    + " --keep-moved, copies that were never found equal are still compared, and kept if they have"
                     + " rows that their shards lack.")
     private boolean uncompared;
 
@@ -81,7 +81,7 @@ final class MoveCancelCommand implements Callable<Integer> {
         }
         Move move = which.find(mover);
         String what = targetLost
-                ? "cancel move %s and let go of %s, which is gone for good".formatted(move.id(), move.target())
+                ? "cancel move %s and forget %s, which is gone for good".formatted(move.id(), move.target())
                 : keepMoved
                         ? "end move %s where it is and remove all copies where the shard map does not have them"
                                 .formatted(move.id())

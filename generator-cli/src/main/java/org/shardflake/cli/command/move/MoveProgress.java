@@ -77,8 +77,7 @@ public final class MoveProgress implements MoveListener {
 
     synchronized void failed(String problem) {
         if (isOneOfSeveral()) {
-            err.printf(
-                    "%sfailed: %s; moves under way go on to their ends, and none begins any more%n", which(), problem);
+            err.printf("%sfailed: %s; running moves will finish; no new ones will start%n", which(), problem);
         }
     }
 
@@ -115,8 +114,7 @@ public final class MoveProgress implements MoveListener {
             }
             case SUBSCRIBED -> {
                 endCopying();
-                err.printf(
-                        "%s%scatching up with what was written since%n", which(), counted.isEmpty() ? "" : "copied; ");
+                err.printf("%s%scatching up with writes since%n", which(), counted.isEmpty() ? "" : "copied; ");
             }
             case REHEARSED -> err.println(which() + "both servers follow each other");
             case REVERSE_STOPPED -> err.println(which() + "comparing the copies before they are removed");
@@ -203,7 +201,7 @@ public final class MoveProgress implements MoveListener {
     public synchronized void interrupted(String problem) {
         endCopying();
         if (!problem.equals(interruption)) { // It is tried again twice a second.
-            err.printf("%sinterrupted: %s; going on%n", which(), problem);
+            err.printf("%sinterrupted: %s; continuing%n", which(), problem);
         }
         interruption = problem;
     }

@@ -19,8 +19,7 @@ import picocli.CommandLine.Option;
 @Command(
         name = "run",
         description = {
-            "Moves shards from beginning to end: copies them, follows, cuts them over one by one, compares both copies as they"
-                    + " were then, and what was written since before it removes the source's.",
+            "Moves shards from beginning to end: copies them, follows, cuts them over one by one, compares both copies, then removes the source's.",
             "If interrupted, run the command again to continue."
         },
         sortOptions = false,

@@ -25,7 +25,7 @@ import picocli.CommandLine.Mixin;
         name = "start",
         description = {
             "Copies shards to another server, and makes it follow; nothing changes for the application.",
-            "Each source server becomes a move of its own. If interrupted, run the command again to continue."
+            "Each source server becomes a separate move. If interrupted, run the command again to continue."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

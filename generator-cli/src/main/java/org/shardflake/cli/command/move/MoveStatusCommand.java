@@ -25,7 +25,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "status",
         description = {
-            "Shows the moves under way: phase, bytes copied and time left, lag in bytes and milliseconds, in both directions.",
+            "Shows the moves in progress: phase, bytes copied and time left, lag in bytes and milliseconds, in both directions.",
             "With a move's number, also shows each of its shards. Changes nothing, so it can run alongside a move."
         },
         sortOptions = false,

@@ -75,7 +75,7 @@ public final class MoveView {
 
     static String table(List<MoveStatus> all) {
         if (all.isEmpty()) {
-            return "no move is under way";
+            return "no move is in progress";
         }
         TableWriter table = new TableWriter(
                         "MOVE",

@@ -61,7 +61,7 @@ final class MovesProgress implements AutoCloseable {
         int waiting = state.moves() - state.ended() - state.running();
         return String.format(
                 Locale.ROOT,
-                "%s moves: %s done, %s under way%s; copied %s of %s; %,d of %,d shards cut over; %s",
+                "%s moves: %s done, %s in progress%s; copied %s of %s; %,d of %,d shards cut over; %s",
                 state.moves(),
                 state.ended(),
                 state.running(),

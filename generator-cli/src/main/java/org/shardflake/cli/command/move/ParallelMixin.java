@@ -18,14 +18,14 @@ public final class ParallelMixin {
             paramLabel = "N",
             defaultValue = "" + ParallelMoves.DEFAULT,
             description =
-                    "How many moves, each between two servers, to make at a time (default: ${DEFAULT-VALUE}). --jobs is for each of them, --rate for all together.")
+                    "Number of concurrent moves, each between two servers (default: ${DEFAULT-VALUE}). --jobs is for each of them, --rate for all together.")
     private int parallel;
 
     @Option(
             names = "--pauses-per-minute",
             paramLabel = "N",
             defaultValue = "0",
-            description = "Make at most so many attempts at a cutover a minute, in all moves (default: no limit).")
+            description = "Maximum cutover attempts per minute, over all moves (default: no limit).")
     private int pausesPerMinute;
 
     MoveSettings.Builder fill(MoveSettings.Builder settings) {

@@ -24,13 +24,13 @@ public final class AddressConverter implements ITypeConverter<InetSocketAddress>
         Matcher form = FORM.matcher(text);
         if (!form.matches() || Integer.parseInt(form.group(3)) > 65535) {
             throw new TypeConversionException(
-                    "'%s' is no address to listen at, such as localhost:9100, [::1]:9100 or 9100".formatted(text));
+                    "'%s' is not an address to listen on, such as localhost:9100, [::1]:9100 or 9100".formatted(text));
         }
         String host = form.group(1) != null ? form.group(1) : form.group(2);
         InetSocketAddress address =
                 new InetSocketAddress(host == null ? "localhost" : host, Integer.parseInt(form.group(3)));
         if (address.isUnresolved()) {
-            throw new TypeConversionException("no address is known of host '%s'".formatted(host));
+            throw new TypeConversionException("cannot resolve host '%s'".formatted(host));
         }
         return address;
     }
@@ -42,7 +42,7 @@ public final class AddressConverter implements ITypeConverter<InetSocketAddress>
     }
 
     /**
-     * An address of localhost as a number. Its name may stand for two addresses, and a browser tries the other one first, where somebody
+     * An address of localhost as a number. Its name may stand for two addresses, and a browser tries the other one first, where someone
      * else may listen.
      */
     public static String number(InetSocketAddress local) {

@@ -79,14 +79,13 @@ public final class CatalogOrigin {
             throw new CliException(
                     Kind.PRECONDITION,
                     isOneDown
-                            ? "no catalog is given, and %s of the local cluster in %s, which has it, is stopped"
+                            ? "no catalog is set, and %s, which has that of the local cluster in %s, is stopped"
                                     .formatted(home.get().name(), directory)
-                            : "no catalog is given, and the local cluster in %s is stopped".formatted(directory),
+                            : "no catalog is set, and the local cluster in %s is stopped".formatted(directory),
                     Advice.of("start it with %s", CliCommand.LOCAL_START));
         }
         if (settings.find("local").isEmpty()) {
-            Settings.requireOwn(
-                    directory, "--catalog or SHARDFLAKE_LOCAL=%s uses it all the same".formatted(directory));
+            Settings.requireOwn(directory, "--catalog or SHARDFLAKE_LOCAL=%s uses it anyway".formatted(directory));
         }
         return local.catalog().map(uri -> new Setting("catalog", uri, LOCAL + directory));
     }

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Predicate;
+import org.shardflake.Advice;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.FileFailure;
@@ -50,8 +51,8 @@ public final class ConfirmMixin {
         if (agreement.isEmpty() && !Progress.isTerminal()) {
             throw new CliException(
                     Kind.USAGE,
-                    "to %s takes a confirmation, and there is no terminal to ask: add --yes".formatted(what),
-                    hint);
+                    "cannot ask whether to %s: there is no terminal".formatted(what),
+                    Advice.of("add --yes; %s", hint));
         }
         String question = "%s? [y/N]".formatted(what);
         if (!agreement.orElse(this::ask).test(question)) {

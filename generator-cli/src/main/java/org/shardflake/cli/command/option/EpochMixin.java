@@ -18,7 +18,7 @@ public final class EpochMixin {
             paramLabel = "TIME",
             converter = TimeConverter.class,
             description =
-                    "What the time in ids counts from, as UTC milliseconds or ISO-8601 (default: 2025-01-01T00:00:00Z).")
+                    "The moment from which the time in ids counts, as UTC milliseconds or ISO-8601 (default: 2025-01-01T00:00:00Z).")
     private Instant epoch = IdLayout.DEFAULT.epoch();
 
     public IdLayout layout() {

@@ -20,7 +20,7 @@ import picocli.CommandLine.Model.CommandSpec;
  * @param in its standard input
  * @param environment its environment variables
  * @param settings option values from the environment and the file
- * @param agreement asks a question of somebody who is at no terminal, if there is somebody
+ * @param agreement asks a question of someone who is at no terminal, if there is someone
  */
 public record Invocation(
         InputStream in, Map<String, String> environment, Settings settings, Optional<Predicate<String>> agreement) {

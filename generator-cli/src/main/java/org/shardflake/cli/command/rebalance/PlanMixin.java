@@ -48,7 +48,7 @@ class PlanMixin {
             completionCandidates = ByNames.class,
             description =
                     "The load to balance: the bytes of the shards; their count, which needs no query to a server; the rate"
-                            + " at which rows are written; or both rate and bytes, each by itself (default: bytes, and rate for rebalance run).")
+                            + " at which rows are written; or both rate and bytes, each separately (default: bytes, and rate for rebalance run).")
     private @Nullable RebalanceBy given;
 
     @Option(
@@ -65,7 +65,7 @@ class PlanMixin {
             defaultValue = "60m",
             converter = DurationConverter.class,
             description =
-                    "By rate or both, leave shards where they are for so long after a move, unless their server is beyond twice the threshold;"
+                    "By rate or both, leave shards where they are for this long after a move, unless their server is beyond twice the threshold;"
                             + " by rebalance run in any case (default: ${DEFAULT-VALUE}).")
     private Duration rest;
 

@@ -39,7 +39,7 @@ import picocli.CommandLine.Parameters;
         exitCodeList = {
             "0:the shards of the plan are on their targets",
             "1:a server or the catalog failed, or the file cannot be read; run the command again to continue",
-            "2:the command line is wrong, or the file is no plan",
+            "2:the command line is wrong, or the file is not a plan",
             "3:some moves or cutovers are done, and others failed; run the command again for the rest",
             "4:there is no catalog, its map lacks a server of the plan, a shard is on neither its source nor its target, or a check failed",
             "5:copies differ; those of that move were not removed"

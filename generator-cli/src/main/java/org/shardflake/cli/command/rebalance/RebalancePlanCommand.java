@@ -22,7 +22,7 @@ import picocli.CommandLine.Option;
         name = "plan",
         description = {
             "Plans moves that bring the servers closer to each other; moves nothing.",
-            "Each move goes from the most loaded server to the least loaded one and is an improvement by itself,"
+            "Each move goes from the most loaded server to the least loaded one and is an improvement on its own,"
                     + " so a plan can stop anywhere. A server's label weight is its capacity (default: 1).",
             "By rate or both, a move also has to be worth the bytes it copies.",
         },

@@ -37,7 +37,7 @@ import picocli.CommandLine.Spec;
             "Makes one round, or with --auto one after the other. A shard that moved rests for as long as --rest says, and one that was turned back"
                     + " stays until the run ends.",
             "Stops at the first thing that it cannot account for: a move that failed, a server that does not answer, a change of the map or"
-                    + " a move by somebody else, shards that are closed or misplaced, counters that were reset."
+                    + " a move by someone else, shards that are closed or misplaced, counters that were reset."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -46,9 +46,9 @@ import picocli.CommandLine.Spec;
             "1:a server or the catalog failed, or a rate cannot be known",
             "2:the command line is wrong, or there is no such server or shard",
             "3:some moves or cutovers are done, and others failed",
-            "4:there is no catalog, a check failed, somebody else moves shards or has changed the map, or shards are closed or misplaced",
+            "4:there is no catalog, a check failed, someone else moves shards or has changed the map, or shards are closed or misplaced",
             "5:copies differ; those of that move were not removed",
-            "130:ended with Ctrl-C; a move that was under way goes on with the command that move status names"
+            "130:ended with Ctrl-C; continue a move in progress with the command that move status names"
         },
         footer = {"", "Example: shardflake rebalance run --auto --budget 20 --max-moves 2"})
 final class RebalanceRunCommand implements Callable<Integer> {
@@ -56,16 +56,15 @@ final class RebalanceRunCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--auto", description = "Go on, round after round, until Ctrl-C or until it has to stop.")
+    @Option(names = "--auto", description = "Continue, round after round, until Ctrl-C or until it has to stop.")
     private boolean auto;
 
     @Option(
             names = "--budget",
             paramLabel = "N",
             defaultValue = "" + AutoSettings.DEFAULT_BUDGET,
-            description =
-                    "Move at most so many shards an hour; what others moved within the hour counts, too (default: ${DEFAULT-VALUE})."
-                            + " --max-moves is for each round.")
+            description = "Maximum shards moved per hour, including moves by others (default: ${DEFAULT-VALUE})."
+                    + " --max-moves is for each round.")
     private int budget;
 
     @Option(

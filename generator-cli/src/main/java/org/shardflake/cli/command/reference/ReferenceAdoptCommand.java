@@ -21,8 +21,7 @@ import picocli.CommandLine.Spec;
         description = {
             "Gives a reference table the rows of the table of the same name that each shard has, if all shards have the same rows."
                     + " Deploy the reference table first, with the same columns.",
-            "Changes nothing in the shards. Prints a changeset for their changelog, which has their foreign keys refer to the"
-                    + " reference table, and drops their own, unless its rows have changed since."
+            "Changes nothing in the shards. Prints a changeset for their changelog that points their foreign keys at the reference table and drops their own table, unless its rows have changed since."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

@@ -18,7 +18,7 @@ import picocli.CommandLine.Parameters;
         name = "delete",
         description = {
             "Deletes a row of a reference table on all servers in one moment, unless a row of a shard refers to it on any of them.",
-            "Needs all servers. If interrupted, run the same command again: it finishes, or puts the row back where it is gone."
+            "Needs all servers. If interrupted, run the same command again: it finishes, or restores the row where it was deleted."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

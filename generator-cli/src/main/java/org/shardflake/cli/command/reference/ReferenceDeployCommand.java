@@ -22,8 +22,7 @@ import picocli.CommandLine.Option;
 @Command(
         name = "deploy",
         description = {
-            "Deploys a Liquibase changelog to schema reference of every server in one moment, rows included. Whoever writes to reference"
-                    + " tables waits meanwhile.",
+            "Deploys a Liquibase changelog to schema reference of every server in one moment, rows included. Writers to reference tables wait until it is done.",
             "Refused, and nothing is changed, if a server cannot be reached, or if servers would not have the same rows in the end."
         },
         sortOptions = false,

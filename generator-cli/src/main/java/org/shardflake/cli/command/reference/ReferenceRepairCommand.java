@@ -14,8 +14,7 @@ import picocli.CommandLine.Mixin;
 @Command(
         name = "repair",
         description = {
-            "Makes every server follow the home again, for instance after a failover that lost a replication slot: brings tables"
-                    + " that are missing, makes streams anew that are broken, and changes rows that differ to what the home has."
+            "Makes every server follow the home again, for instance after a failover that lost a replication slot: creates missing tables, recreates broken streams, and sets differing rows to those of the home."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

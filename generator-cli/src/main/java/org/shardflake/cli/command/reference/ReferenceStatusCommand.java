@@ -16,7 +16,7 @@ import picocli.CommandLine.Mixin;
 @Command(
         name = "status",
         description = {
-            "Shows the home of the reference tables, and how long what is written there takes to arrive on each other server.",
+            "Shows the home of the reference tables, and the delay with which each other server follows it.",
             "Sends a mark through each stream and awaits it for up to 5 s."
         },
         sortOptions = false,

@@ -27,8 +27,7 @@ import picocli.CommandLine.Spec;
             "Makes a restore point on every server and in the catalog, to which backups can be restored together with"
                     + " recovery_target_name. Waits for a moment without a cutover, the end of a move or another change of"
                     + " the shard map; writers do not wait.",
-            "What was committed before the command began is before the point on every server. What is committed meanwhile"
-                    + " may be before it on one server and after it on another."
+            "Transactions committed before the command began are before the point on every server. One committed while it runs may be before it on one server and after it on another."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

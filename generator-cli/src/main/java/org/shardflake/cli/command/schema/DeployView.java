@@ -129,7 +129,7 @@ public final class DeployView {
         String where = shards.entrySet().stream()
                 .map(entry -> "%s on %s".formatted(entry.getValue(), entry.getKey()))
                 .collect(Collectors.joining(", "));
-        return (one ? "shard %s failed, and is as it was" : "shards %s failed, and are as they were").formatted(where);
+        return (one ? "shard %s failed, and is unchanged" : "shards %s failed, and are as they were").formatted(where);
     }
 
     private static void addPart(StringJoiner text, String what, String part) {
@@ -206,9 +206,7 @@ public final class DeployView {
         if (group.sql().isEmpty()) {
             return "NOTHING FOR " + where;
         }
-        return group.size() == 1
-                ? "FOR " + where
-                : "FOR SHARD %s, AND LIKEWISE FOR ALL OF %s".formatted(group.example(), where);
+        return group.size() == 1 ? "FOR " + where : "SHARD %s, AS FOR ALL OF %s".formatted(group.example(), where);
     }
 
     /** The number of shards that would change. */
@@ -222,7 +220,7 @@ public final class DeployView {
                 .filter(group -> !group.changeSets().isEmpty())
                 .map(group -> "%s in %s".formatted(names(group.changeSets()), Amounts.shards(group.size())))
                 .collect(Collectors.joining(", "));
-        return "undo %s, with the rows of what that made".formatted(what);
+        return "undo %s, and delete the rows of what it created".formatted(what);
     }
 
     private static String names(List<String> changeSets) {

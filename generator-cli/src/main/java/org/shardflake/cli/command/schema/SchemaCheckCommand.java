@@ -36,7 +36,7 @@ import picocli.CommandLine.Spec;
         description = {
             "Adds to existing tables the checks that new ones get: they refuse rows whose id or uid belongs to another shard.",
             "Looks for such rows first; a table that has any is named and left unchanged. Locks are short: a"
-                    + " check is added NOT VALID, then validated while reads and writes go on. Run the command again to do"
+                    + " check is added NOT VALID, then validated while reads and writes continue. Run the command again to do"
                     + " only what is left."
         },
         sortOptions = false,

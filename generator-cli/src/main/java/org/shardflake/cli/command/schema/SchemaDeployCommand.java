@@ -33,7 +33,7 @@ import picocli.CommandLine.Spec;
         description = {
             "Deploys a Liquibase changelog, written as for one schema, to every shard.",
             "Starts with one shard, and stops there if the changelog is at fault. Each shard is deployed"
-                    + " completely or left unchanged; if one fails, the others go on. Run the command again to do only"
+                    + " completely or left unchanged; if one fails, the others continue. Run the command again to do only"
                     + " what is left. New shards are created on their server, and new tables get their ids, fences and"
                     + " checks. A shard that is on another server, or was deployed before and is gone, is not recreated."
         },

@@ -32,7 +32,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "rollback",
         description = {
-            "Undoes the last changesets that the shards have had, by their rollback or what Liquibase can undo by itself.",
+            "Undoes the last changesets that the shards have had, by their rollback or by what Liquibase can undo itself.",
             "They are the last of the changelog that any shard has had. A shard that has not had all of them has less to undo.",
             "Each shard is rolled back completely or left unchanged. Columns and tables are dropped with their data."
                     + " Run the command again to do only what is left."
@@ -77,7 +77,7 @@ final class SchemaRollbackCommand implements Callable<Integer> {
     @Option(
             names = "--dry-run",
             description =
-                    "Show the SQL for one of the shards to which the same happens, and which these are, but change nothing.")
+                    "Show the shards, grouped by what would happen to them, with the SQL for one of each group, but change nothing.")
     private boolean dryRun;
 
     @Mixin

@@ -43,7 +43,7 @@ import picocli.CommandLine.Parameters;
             "1:a server or the catalog failed, or the file cannot be written",
             "2:the command line is wrong, there is no such server, or it was not confirmed",
             "3:some moves or cutovers are done, and others failed; run the command again for the rest",
-            "4:there is no catalog, a server's label weight is not a number, a check failed, or a shard was placed elsewhere meanwhile",
+            "4:there is no catalog, a server's label weight is not a number, a check failed, or a shard was placed elsewhere in the meantime",
             "5:copies differ; those of that move were not removed"
         },
         footer = {"", "Example: shardflake server drain db1 --dry-run"})

@@ -58,7 +58,7 @@ import picocli.CommandLine.Spec;
         description = {
             "Experimental: splits a server by its physical standby, which has all rows already: promotes it, adds it to the shard map,"
                     + " and moves shards to it without copying a row.",
-            "Shards are cut over as by move run, but compared afterwards, before anything is removed. The server takes writes all the time."
+            "Shards are cut over as by move run, but compared afterwards, before anything is removed. The server stays open to writes."
                     + " If interrupted, run the command again to continue: the server's name is enough then."
         },
         sortOptions = false,
@@ -123,7 +123,7 @@ final class ServerSplitCommand implements Callable<Integer> {
     @Option(
             names = "--cancel",
             description =
-                    "Give up a split that has not come to its move; move cancel ends that. A standby that was promoted, or may have been, is of no use any more.")
+                    "Give up a split whose move has not started; after that, use move cancel. A standby that was promoted, or may have been, is useless then.")
     private boolean cancel;
 
     @Mixin
@@ -150,7 +150,7 @@ final class ServerSplitCommand implements Callable<Integer> {
                 .findFirst();
         if (cancel) {
             return cancel(open.orElseThrow(() -> new CliException(
-                    Kind.PRECONDITION, "%s is not being split".formatted(name), "nothing has to be cancelled")));
+                    Kind.PRECONDITION, "%s is not being split".formatted(name), "there is nothing to cancel")));
         }
         SplitRequest request = request(open, map);
         if (open.isEmpty()) {
@@ -209,7 +209,7 @@ final class ServerSplitCommand implements Callable<Integer> {
             spec.commandLine()
                     .getErr()
                     .printf(
-                            "the split of %s was begun before, and would go on: it is %s%n",
+                            "would resume the split of %s, which is %s%n",
                             name, open.get().phase());
             return ExitCodes.OK;
         }
@@ -289,7 +289,7 @@ final class ServerSplitCommand implements Callable<Integer> {
         confirm.require(
                 what,
                 split.phase() == SplitPhase.PREPARING
-                        ? "the standby goes on following"
+                        ? "the standby continues to follow"
                         : "its standby will be of no use any more");
         Splitter.Cancelled left = splitter().cancel(split.move(), moves.parse(split.targetUrl()));
         boolean asBefore = left == Splitter.Cancelled.STANDBY_AS_BEFORE;
@@ -301,7 +301,7 @@ final class ServerSplitCommand implements Callable<Integer> {
                                 name,
                                 asBefore
                                         ? "its standby follows as before"
-                                        : "its standby was promoted, was told to be, or does not answer: stop it for good, and let nobody use it"));
+                                        : "its standby was promoted, was told to be, or does not answer: stop it for good, and make sure that it is not used"));
         return ExitCodes.OK;
     }
 

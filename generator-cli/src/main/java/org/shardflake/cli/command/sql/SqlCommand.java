@@ -50,16 +50,16 @@ import picocli.CommandLine.Spec;
         name = "sql",
         description = {
             "Runs a query in all shards, or some, and prints the rows of all. Tables need no schema, or ${shard.schema}.",
-            "Nothing is put together across shards: ORDER BY, LIMIT, GROUP BY and aggregates are of each shard. --count and --sum add up.",
-            "--write runs statements that write, in each shard in a transaction of its own, once: after an interruption the same command goes on."
+            "Results are not combined across shards: ORDER BY, LIMIT, GROUP BY and aggregates apply to each shard. --count and --sum add up.",
+            "--write runs statements that write, once in each shard, in separate transactions: after an interruption the same command continues."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:all rows were printed, or the statements were run in all shards",
-            "1:a server or the catalog failed, or the deadline passed: what was printed is not all; or the statements failed in every shard tried",
-            "2:the command line is wrong, or the SQL is no query, or none that can be part of a transaction on a shard",
-            "3:shards are missing from what was printed (--partial), or the statements were not run in some",
+            "1:a server or the catalog failed, or the deadline passed: the output is incomplete; or the statements failed in every shard tried",
+            "2:the command line is wrong, or the SQL is not a query, or cannot run in a transaction on a shard",
+            "3:shards are missing from the output (--partial), or the statements were not run in some",
             "4:there is no catalog, other statements were run under this name, or shards are being moved before the first run of all"
         },
         footer = {
@@ -209,7 +209,7 @@ public final class SqlCommand implements Callable<Integer> {
         if (write && choice == null) {
             throw new CliException(
                     Kind.USAGE,
-                    "--write does not say in which shards",
+                    "--write needs to know in which shards",
                     "--all-shards, or some with --shards, --server, --uid, --id or --key");
         }
         if (write && (total != null || limit != null || partial || withShard)) {

@@ -113,7 +113,7 @@ final class SqlRead {
         } catch (NumberFormatException e) {
             throw new ShardflakeException(
                     ShardflakeException.Kind.USAGE,
-                    "the sum of a shard is %s, which is no number to add up".formatted(value),
+                    "the sum of a shard is %s, which is not a number".formatted(value),
                     "--sum takes integers and numeric values",
                     null);
         }

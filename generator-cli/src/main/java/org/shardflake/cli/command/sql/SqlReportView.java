@@ -49,7 +49,7 @@ final class SqlReportView {
         if (!report.isComplete()) {
             int open = report.failures().size() + report.left().size();
             err.printf(
-                    "hint: %s to go, unchanged; the same command goes on, with --keep-going past shards that fail%n",
+                    "hint: %s to go, unchanged; the same command continues, with --keep-going past shards that fail%n",
                     Amounts.shards(open));
             return report.done().isEmpty() && report.before().isEmpty() ? ExitCodes.FAILURE : ExitCodes.PARTLY_DONE;
         }

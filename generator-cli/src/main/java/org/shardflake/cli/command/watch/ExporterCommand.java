@@ -57,7 +57,7 @@ public final class ExporterCommand implements Callable<Integer> {
             paramLabel = "N",
             defaultValue = "20",
             description =
-                    "How many of the busiest shards, and of the largest, have metrics of their own (default: ${DEFAULT-VALUE}).")
+                    "Number of the busiest shards, and of the largest, that get their own metrics (default: ${DEFAULT-VALUE}).")
     private int top;
 
     @Mixin
@@ -75,7 +75,7 @@ public final class ExporterCommand implements Callable<Integer> {
                     .formatted(AddressConverter.text(address, exporter.address().getPort())));
             out.flush();
             if (!exporter.address().getAddress().isLoopbackAddress()) {
-                catalog.warn("whoever reaches this address can read them: there is no TLS and no password");
+                catalog.warn("anyone who reaches this address can read them: there is no TLS and no password");
             }
             new CountDownLatch(1).await();
         }

@@ -36,7 +36,7 @@ import picocli.CommandLine.Spec;
         name = "top",
         description = {
             "Shows the busiest shards: on a terminal until Ctrl-C, otherwise once.",
-            "Rates are rows per second by PostgreSQL's own statistics; an inserted row mostly has an id of its own. A session"
+            "Rates are rows per second by PostgreSQL's own statistics; most inserted rows draw an id. A session"
                     + " reports what it did once a second, or up to 10 seconds after it became idle, so a short measurement is a rough one."
         },
         sortOptions = false,
@@ -81,7 +81,7 @@ public final class TopCommand implements Callable<Integer> {
     @Option(
             names = "--samples",
             paramLabel = "N",
-            description = "End after showing so many (default: 1, or on a terminal until Ctrl-C).")
+            description = "Number of samples to show (default: 1, or on a terminal until Ctrl-C).")
     private @Nullable Integer samples;
 
     @Mixin

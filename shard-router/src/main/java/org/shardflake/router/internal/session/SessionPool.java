@@ -237,7 +237,7 @@ public final class SessionPool {
             driver.resetSettings(source);
             return true;
         } catch (SQLException | RuntimeException e) {
-            LOG.debug("a connection to server {} could not be made as it was, and is closed", server, e);
+            LOG.debug("a connection to server {} could not be reset, and is closed", server, e);
             return false;
         }
     }

@@ -163,7 +163,7 @@ final class RollingProbe implements AutoCloseable {
             return longestNanos / 1e6;
         }
 
-        /** Waits for the write under way, and tells what was measured. */
+        /** Waits for the write in progress, and tells what was measured. */
         Pause stop() throws InterruptedException {
             stopped = true;
             try {

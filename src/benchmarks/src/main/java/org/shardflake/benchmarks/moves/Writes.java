@@ -121,7 +121,7 @@ final class Writes {
             }
         }
 
-        /** Waits for the transactions under way. */
+        /** Waits for the transactions in progress. */
         @Override
         public void close() throws InterruptedException {
             stopped = true;

@@ -21,8 +21,7 @@ class CutoverLineTest {
 
     @Test
     void leavesOtherLinesAlone() {
-        assertThat(CutoverLine.parse("copied; catching up with what was written since"))
-                .isEmpty();
+        assertThat(CutoverLine.parse("copied; catching up with writes since")).isEmpty();
         assertThat(CutoverLine.parse("shard 7: an attempt gave itself up, since the target is behind"))
                 .isEmpty();
         assertThat(CutoverLine.parse("")).isEmpty();

@@ -44,7 +44,7 @@ import org.shardflake.preflight.PreflightReport;
  *
  * <p>A move has nothing in common with another one but its servers: it has its own shards, which are in no other move, its own lease,
  * claim, slots and subscriptions. So one server may be the source of several, the target of several, or both; see decision 0043. When a
- * move fails, those under way go on to their ends, and none begins any more. Not thread-safe.
+ * move fails, those in progress go on to their ends, and none begins any more. Not thread-safe.
  */
 public final class ParallelMoves {
 
@@ -92,7 +92,7 @@ public final class ParallelMoves {
      */
     public ParallelMoves(Mover mover, int parallel, String reason, boolean keep, Watcher watcher) {
         if (parallel < 1) {
-            throw new IllegalArgumentException("%s moves at once; allowed are 1 or more".formatted(parallel));
+            throw new IllegalArgumentException("%s concurrent moves; at least 1 is required".formatted(parallel));
         }
         this.mover = mover;
         this.parallel = parallel;
@@ -222,13 +222,13 @@ public final class ParallelMoves {
         }
         if (!wanted.equals(MoveRequest.of(other))) {
             throw new MoveRefusedException(
-                    "no move was begun: of the shards to move %s, %s are in move %s %s already"
+                    "no move was started: of the shards to move %s, %s are in move %s %s already"
                             .formatted(wanted, both, other.id(), MoveRequest.of(other)),
                     Advice.of("finish or cancel that one first; %s shows it", CliCommand.MOVE_STATUS));
         }
         if (other.phase() == MovePhase.CANCELLING) {
             throw new MoveRefusedException(
-                    "no move was begun: move %s %s is being cancelled".formatted(other.id(), wanted),
+                    "no move was started: move %s %s is being cancelled".formatted(other.id(), wanted),
                     Advice.of("run %s again to end it", CliCommand.MOVE_CANCEL.with(other.id())));
         }
     }
@@ -241,7 +241,7 @@ public final class ParallelMoves {
                 throw e;
             }
             throw new MoveRefusedException(
-                    "no move was begun, since the one %s cannot be: %s".formatted(request, e.getMessage()),
+                    "no move was started, since the one %s cannot be: %s".formatted(request, e.getMessage()),
                     e.advice().orElse(null));
         }
     }
@@ -310,7 +310,7 @@ public final class ParallelMoves {
                 ServerCapacity room = mover.room(server);
                 int has = Math.max(1, following + room.moves());
                 if (has < most) {
-                    watcher.limited("%s has room for %s moves at once, not %s: %s; for more, raise it and restart"
+                    watcher.limited("%s has room for %s concurrent moves, not %s: %s; for more, raise it and restart"
                             .formatted(server, has, most, room.because()));
                     rooms.put(server, has);
                 }
@@ -334,7 +334,7 @@ public final class ParallelMoves {
         }
         return new SomeMovesFailedException(
                 kind,
-                "%s of %s moves failed, %s are done, and %s were not begun: %s"
+                "%s of %s moves failed, %s are done, and %s were not started: %s"
                         .formatted(
                                 failures.size(),
                                 all,
@@ -345,7 +345,7 @@ public final class ParallelMoves {
                                                 .formatted(failure.getKey(), MoveException.text(failure.getValue())))
                                         .collect(Collectors.joining("; "))),
                 Advice.of(
-                        "mend what failed, and run the same command again, which goes on with the rest; %s shows what is under way",
+                        "fix what failed, and run the same command again for the rest; %s shows the moves in progress",
                         CliCommand.MOVE_STATUS),
                 failures);
     }

@@ -31,6 +31,6 @@ public final class Sleep {
     private static MoveException interrupted() {
         Thread.currentThread().interrupt();
         return new MoveException(
-                "interrupted; the move is as the catalog says, and the same command goes on from there");
+                "interrupted; the catalog has the state of the move, and the same command continues from there");
     }
 }

@@ -52,7 +52,7 @@ class PhotoController {
         try {
             return people.signUp(requireText("email", email), requireText("name", name), country);
         } catch (LookupTakenException e) {
-            throw new ResponseStatusException(HttpStatus.CONFLICT, "somebody has signed up as %s".formatted(email), e);
+            throw new ResponseStatusException(HttpStatus.CONFLICT, "someone has signed up as %s".formatted(email), e);
         } catch (DataIntegrityViolationException e) {
             throw new ResponseStatusException(HttpStatus.BAD_REQUEST, "there is no country %s".formatted(country), e);
         }

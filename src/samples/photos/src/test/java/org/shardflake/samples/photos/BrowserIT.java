@@ -158,9 +158,8 @@ class BrowserIT {
     /** As wide as a phone: nothing is cut off, and everything can be hit with a thumb. */
     @Test
     void fitsAPhone() throws Exception {
-        Person somebody =
-                people.signUp("somebody@example.com", "somebody-with-a-name-" + "that-is-long".repeat(6), "IN");
-        photos.add(somebody, "a".repeat(100));
+        Person someone = people.signUp("someone@example.com", "someone-with-a-name-" + "that-is-long".repeat(6), "IN");
+        photos.add(someone, "a".repeat(100));
         photos.add(people.signUp("ann@example.com", "ann", "KE"), "sunrise");
         browser.executeCdpCommand(
                 "Emulation.setDeviceMetricsOverride",

@@ -73,7 +73,7 @@ class PhotosTest {
         assertRefused(
                 409,
                 "/api/people?email=ANN@example.com&name=ann&country=BR",
-                "somebody has signed up as ANN@example.com");
+                "someone has signed up as ANN@example.com");
         assertRefused(400, "/api/people?email=bob@example.com&name=bob&country=XX", "there is no country XX");
         assertRefused(400, "/api/photos/sunrise/likes?user=bob", "is not an id");
         assertRefused(404, "/api/photos/1024/likes?user=bob", "there is no photo 1024");
