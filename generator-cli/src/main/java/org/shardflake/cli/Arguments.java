@@ -82,7 +82,7 @@ final class Arguments {
         return environment;
     }
 
-    /** Whether Java may have replaced something: in ASCII locales by a question mark, in others by U+FFFD. */
+    /** Whether Java may have replaced a character: by a question mark in ASCII locales, by U+FFFD in others. */
     private static boolean isDoubtful(@Nullable String text) {
         return text != null && text.chars().anyMatch(c -> c == '?' || c > 126);
     }

@@ -98,7 +98,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
     /** The meaning of a failure to the caller. */
     private record Meaning(Kind kind, @Nullable CharSequence advice) {
 
-        /** Exceptions of libraries that don't know kinds; a special one stands before its superclass. */
+        /** Kinds of exceptions from libraries that don't know kinds; a special one stands before its superclass. */
         private static final Map<Class<? extends Exception>, Meaning> OF_OTHERS = ofOthers();
 
         private static Map<Class<? extends Exception>, Meaning> ofOthers() {
@@ -137,7 +137,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         }
     }
 
-    /** The message without what is shown elsewhere. A server's has detail, hint and position on lines of their own. */
+    /** The message without the parts that are shown elsewhere or left out. A server's has detail, hint and position on lines of their own. */
     private static String text(Exception e) {
         String message = String.valueOf(e.getMessage());
         return NoAnswerException.in(e)

@@ -139,7 +139,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         }
     }
 
-    /** picocli handles NO_COLOR and terminals itself, but not these; the parser needs the setting before it has read the option. */
+    /** Chooses colours; picocli handles NO_COLOR and terminals itself, but not these cases, and needs the setting before it parses the option. */
     private static Ansi ansi(String[] args, Map<String, String> environment) {
         boolean plain = "dumb".equals(environment.get("TERM")) || List.of(args).contains("--no-color");
         return plain ? Ansi.OFF : Ansi.AUTO;
@@ -221,7 +221,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         return invocation;
     }
 
-    /** Leaves the catalog out: its origin must be known. */
+    /** The default of an option, except for the catalog, whose origin must be known. */
     private @Nullable String defaultValue(ArgSpec option) {
         if (!(option instanceof OptionSpec named)) {
             return null;

@@ -9,7 +9,7 @@ import java.io.OutputStream;
 import java.io.Serial;
 
 /**
- * Standard output that reports a failed write at once.
+ * Standard output that reports a failed write immediately.
  *
  * <p>A {@code PrintWriter} would swallow it: a decode into a closed pipe would go on through the rest of its input,
  * and one onto a full disk would end as if all were well.

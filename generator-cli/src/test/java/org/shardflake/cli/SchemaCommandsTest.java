@@ -106,7 +106,7 @@ class SchemaCommandsTest {
                         SERVER  SHARDS TO DEPLOY
                         db2     4
 
-                        FOR SHARD 4, AND LIKEWISE FOR THE OTHERS
+                        FOR SHARD 4, AS FOR THE OTHERS
                         SELECT shardflake.create_shard(4);
                         SET search_path = shard_0004, public;
                         -- app.sql::photo::ann
@@ -257,7 +257,7 @@ class SchemaCommandsTest {
                 db1     4
                 db2     4
 
-                FOR SHARD 0, AND LIKEWISE FOR THE OTHERS
+                FOR SHARD 0, AS FOR THE OTHERS
                 SET search_path = shard_0000, public;
                 -- app.sql::place::ann
                 ALTER TABLE photo DROP COLUMN place;

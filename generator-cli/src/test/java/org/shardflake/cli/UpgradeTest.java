@@ -206,7 +206,7 @@ class UpgradeTest {
                 .containsPattern("warning +catalog +catalog-version +is of version 1, and this command has %s\n"
                         .formatted(CatalogSchema.version()));
         assertThat(launch("restore-point", "early").err()).isEqualTo("""
-                error: the catalog is missing, or from before there were restore points
+                error: the catalog is missing, or of a version without restore points
                 hint: bring it up to date with shardflake upgrade
                 """);
     }

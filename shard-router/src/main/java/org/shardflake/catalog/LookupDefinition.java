@@ -107,7 +107,7 @@ public record LookupDefinition(
         return lower.toString();
     }
 
-    /** Half a character has no UTF-8, and would be looked for as another. */
+    /** The bytes of UTF-8; refuses half a surrogate pair, which has none and would be looked up as another character. */
     private byte[] utf8(String form) {
         try {
             var bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(form));

@@ -53,9 +53,9 @@ public final class JooqRouter {
     private final ShardRouter router;
     private final String templateSchema;
     private final Configuration base;
-    /** Renders the placeholder as the schema, which {@link ShardQuery} then replaces by that of each shard. */
+    /** A configuration that renders the placeholder as the schema, which {@link ShardQuery} then replaces by that of each shard. */
     private final Configuration placeholder;
-    /** Made once per shard: jOOQ keeps reflection and rendering caches in them. */
+    /** The configurations, created once per shard: jOOQ keeps reflection and rendering caches in them. */
     private final AtomicReferenceArray<@Nullable Configuration> configurations;
 
     /**

@@ -40,7 +40,7 @@ final class Claims {
         NEW,
         /** The claim is good. */
         HELD,
-        /** The claim was good, and the shard of the row knows whether it still is. */
+        /** The claim was good; the row's shard knows whether it still is. */
         LEAVING;
 
         static State of(String name) {
@@ -212,7 +212,7 @@ final class Claims {
         }
     }
 
-    /** Puts an own claim in the place of a void one, unless another did. The next {@link #claim} tells. */
+    /** Replaces a void claim by its own, unless another transaction was first. The next {@link #claim} tells. */
     void take(Key key, LookupEntry holder, Claim gone, UUID token) {
         inShardOf(key, TAKE, Access.WRITE, statement -> {
             statement.setLong(1, holder.uid());
@@ -239,7 +239,7 @@ final class Claims {
                 == 1;
     }
 
-    /** Has the shard of a claim's row decide whether it is good: if it has no record, it never will have one. */
+    /** Makes the shard of a claim's row decide whether it is good: if it has no record, it never will have one. */
     Verdict decide(Claim claim) {
         int shard = shardOf(claim);
         while (true) {
@@ -309,8 +309,7 @@ final class Claims {
     }
 
     /**
-     * Has whoever would release the claim's value, or take it, wait for this transaction; false if the claim is not good, as this
-     * transaction sees it.
+     * Makes transactions that would release or take the claim's value wait for this one; false if the claim is not good, as this transaction sees it.
      */
     boolean hold(ShardTransaction tx, Claim claim) {
         return inTransaction(tx, HOLD, statement -> {
@@ -328,7 +327,7 @@ final class Claims {
         });
     }
 
-    /** Has readers ask the row's shard from now on; returns the claim if this row has it. */
+    /** Makes readers ask the row's shard from now on; returns the claim if this row has it. */
     List<Claim> leave(Key key, LookupEntry holder) {
         return inShardOf(key, LEAVE, Access.WRITE, statement -> {
             set(statement, 1, key);
@@ -339,7 +338,7 @@ final class Claims {
         });
     }
 
-    /** Takes back in the row's transaction that a claim is good; false if it was not. */
+    /** Withdraws, in the row's transaction, that a claim is good; false if it was not. */
     boolean forget(ShardTransaction tx, Claim claim) {
         return inTransaction(tx, FORGET, statement -> {
                     statement.setObject(1, claim.token());

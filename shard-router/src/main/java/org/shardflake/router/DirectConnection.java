@@ -251,7 +251,7 @@ final class DirectConnection extends ForwardingConnection implements Executions 
         return new ReportingPreparedStatement(super.prepareStatement(sql, type, concurrency, holdability), this);
     }
 
-    /** Still a proxy, since callable statements are rare. */
+    /** Wraps a callable statement by a proxy, since these are rare. */
     private CallableStatement plain(CallableStatement statement) {
         return proxy(CallableStatement.class, (proxy, method, arguments) -> switch (method.getName()) {
             case "getConnection" -> this;
@@ -270,7 +270,7 @@ final class DirectConnection extends ForwardingConnection implements Executions 
         return this;
     }
 
-    /** Rows that the server may yet refuse to give or to change. Others are all here, and reading them is not slowed down. */
+    /** Wraps rows, which the server may yet refuse to give or to change. Others are all here, and reading them is not slowed down. */
     @Override
     public ResultSet rows(ResultSet rows, Statement statement) throws SQLException {
         if (rows.getFetchSize() == 0 && rows.getConcurrency() != ResultSet.CONCUR_UPDATABLE) {

@@ -30,7 +30,7 @@ final class EachRow<T> {
     private final ShardQuery<T> query;
     private final Consumer<? super T> action;
     private final RowHandOver handOver = new RowHandOver();
-    /** The last id of each shard all of whose rows were handed over. */
+    /** The last id of each shard up to which all rows were handed over. */
     private final Map<Integer, Long> reached = new ConcurrentHashMap<>();
 
     EachRow(ShardQuery<T> query, Consumer<? super T> action) {

@@ -89,7 +89,7 @@ public final class Lookup {
         return current(this::complete, lookup -> find(lookup, value));
     }
 
-    /** Works with the lookup as this router knows it, and once more if the shards know that it was dropped and made again since. */
+    /** Works with the lookup as this router knows it, and again if the shards know that it was dropped and created again since. */
     private <T> T current(Supplier<LookupDefinition> definition, Function<LookupDefinition, T> work) {
         LookupDefinition lookup = definition.get();
         try {
@@ -218,8 +218,8 @@ public final class Lookup {
     }
 
     /**
-     * The row has released the value in this transaction, or its claim was rolled back to a savepoint. The claim may be leaving, which is
-     * no harm; false if it is not this transaction's to write again, since another has made it void or released it.
+     * Records a claim again after the row released the value in this transaction, or rolled the claim back to a savepoint. The claim may be leaving,
+     * which is no harm; false if it is not this transaction's to write again, since another has made it void or released it.
      */
     private static boolean recordAgain(ShardTransaction tx, LookupChanges.Name its, LookupChanges.Change before) {
         Claims claims = before.claims();
@@ -324,7 +324,7 @@ public final class Lookup {
     }
 
     /**
-     * Lets a row hold a value no more, from the commit of this transaction on.
+     * Releases a value of a row, from the commit of this transaction on.
      *
      * @return false if it does not hold it
      * @throws CrossShardException if the uid is of another shard
@@ -422,7 +422,7 @@ public final class Lookup {
         return new Claims.Key(value, lookup.unique() ? "" : holder.uid() + " " + holder.id());
     }
 
-    /** Tokens begin with the time, so that the newest are side by side in the index. */
+    /** Creates a token that begins with the time, so that the newest are next to each other in the index. */
     private static UUID newToken() {
         ThreadLocalRandom random = ThreadLocalRandom.current();
         long time = System.currentTimeMillis() << 16 | 0x7000 | random.nextInt(1 << 12);

@@ -216,7 +216,7 @@ final class ManyShards implements AutoCloseable {
         R run(CancellableConnection connection, List<Integer> shards) throws SQLException;
     }
 
-    /** The same for one that has to know its pool. */
+    /** The same for a read that has to know its pool. */
     @FunctionalInterface
     private interface PoolRead<R> {
         R run(CancellableConnection connection, ServerPool pool, List<Integer> shards) throws SQLException;

@@ -204,7 +204,7 @@ public final class ReferenceAccess {
                 .orElse(null);
     }
 
-    /** The home itself knows best; while it changes or is down, the others know, but one that was down then itself. */
+    /** Asks for the home: the home itself knows best; while it changes or is down, the others know, except for one that was down then. */
     private String askForHome() {
         RuntimeException silent = null;
         for (String question : List.of(IS_HOME, HOME)) {

@@ -30,12 +30,12 @@ public interface RouterListener {
     /** A router was built; its map is loaded. */
     default void started(RouterState router) {}
 
-    /** The router now routes by this map. */
+    /** Called when the router begins to route by this map. */
     default void mapChanged(ShardMap map) {}
 
     /**
-     * Work on one shard begins on the calling thread: that of {@link ShardRouter#write}, {@code read} or {@link ShardRouter#attempt}, with all
-     * its tries. Work inside it that joins its transaction is part of it; reads over many shards are not told of.
+     * Called when work on one shard begins on the calling thread: that of {@link ShardRouter#write}, {@code read} or {@link ShardRouter#attempt},
+     * with all its attempts. Work inside it that joins its transaction is part of it; reads over many shards are not told of.
      *
      * @param server where the shard is when the work begins
      * @return what to tell of its end, or null
@@ -49,7 +49,7 @@ public interface RouterListener {
      */
     default void transactionEnded(Server server, boolean readOnly, boolean committed, Duration duration) {}
 
-    /** Work is run again after a server refused it. */
+    /** Called when work is run again after a server refused it. */
     default void retried(Server server, RetryReason reason) {}
 
     /**

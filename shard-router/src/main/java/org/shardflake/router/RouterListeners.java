@@ -79,7 +79,7 @@ final class RouterListeners implements RouterListener {
         tell(listener -> listener.referenceArrived(server, duration));
     }
 
-    /** Logs what a listener throws, which must not hide how the work ended. */
+    /** Logs exceptions of a listener, which must not hide how the work ended. */
     private void tell(Consumer<RouterListener> event) {
         for (RouterListener listener : listeners) {
             try {

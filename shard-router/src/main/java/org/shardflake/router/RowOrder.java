@@ -129,7 +129,7 @@ public final class RowOrder<T> {
         return values;
     }
 
-    /** The driver does not take these. */
+    /** A parameter in a type that the driver accepts. */
     private static Object parameter(Object value) {
         if (value instanceof Instant instant) {
             return instant.atOffset(ZoneOffset.UTC);

@@ -12,7 +12,7 @@ import org.shardflake.Server;
 public interface RunningWork {
 
     /**
-     * The work has ended; called on the thread that it began on.
+     * Called when the work has ended, on the thread that it began on.
      *
      * @param server where it was tried last
      * @param readOnly whether nothing in that try could write

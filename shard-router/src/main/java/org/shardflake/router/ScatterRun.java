@@ -36,7 +36,7 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
     private final Set<Integer> outstanding;
 
     private final BlockingQueue<ShardResult<T>> results = new LinkedBlockingQueue<>();
-    /** Workers wait for a slow reader instead of filling the memory. */
+    /** Permits for results, so that workers wait for a slow reader instead of filling the memory. */
     private final Semaphore room;
     /** The thread that reads the results. An executor may run a worker on it, which must then not wait for the reader. */
     private final Thread starter = Thread.currentThread();

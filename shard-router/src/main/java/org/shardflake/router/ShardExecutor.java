@@ -153,7 +153,7 @@ final class ShardExecutor {
             return true;
         }
 
-        /** Whether nothing in the latest try could write. */
+        /** Whether the latest attempt could not write. */
         abstract boolean isReadOnly();
     }
 
@@ -360,7 +360,7 @@ final class ShardExecutor {
         }
     }
 
-    /** Throws what forbids a commit. */
+    /** A check that must pass before the commit. */
     @FunctionalInterface
     interface CommitCheck {
         void run() throws SQLException;

@@ -19,7 +19,7 @@ final class StatementCache {
     private static final int MOST = 500;
 
     private final ReentrantLock lock = new ReentrantLock();
-    /** The most recently used come last. */
+    /** The texts, with the most recently used last. */
     private final Map<Key, String> texts = new LinkedHashMap<>(16, 0.75f, true);
 
     private record Key(String ofAnyShard, List<Integer> shards) {

@@ -32,7 +32,7 @@ record UnionOfShards(
         List<Object> values) {
 
     /**
-     * Few enough that planning, which grows with each shard, stays cheap, and that later statements can profit from earlier
+     * The number of shards in one statement: few enough that planning, which grows with each, stays cheap and later statements profit from earlier
      * ones; enough to save round trips.
      */
     static final int SHARDS_A_STATEMENT = 100;
@@ -66,7 +66,10 @@ record UnionOfShards(
         return rows;
     }
 
-    /** Prepares at once, since planning so many arms takes longer than running them; never if the pool is set up not to. */
+    /**
+     * Makes the driver prepare on the server immediately, since planning so many arms takes longer than running them; never if the pool is set up not
+     * to.
+     */
     static void prepareOnServer(PreparedStatement statement) throws SQLException {
         PGStatement driver = statement.unwrap(PGStatement.class);
         if (driver.getPrepareThreshold() > 1) {

@@ -59,7 +59,7 @@ public enum ServerFailure {
         this.isCause = isCause;
     }
 
-    /** The meaning of a failure that has the same one whatever was being done, if it is of that kind. */
+    /** The meaning of a failure, if it is of a kind that means the same whatever was being done. */
     public static Optional<ServerFailure> of(Throwable failure) {
         return among(Stream.of(SILENT, STANDBY, POOLER), failure);
     }

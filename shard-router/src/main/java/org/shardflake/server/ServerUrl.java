@@ -332,7 +332,7 @@ public final class ServerUrl {
         return settings;
     }
 
-    /** Asks a session that has what the server, the database and the role have set. */
+    /** Asks a session that has the settings of the server, the database and the role. */
     private String[] asOthers(String question) throws SQLException {
         List<String> answers = new ArrayList<>();
         PGSimpleDataSource named = limited("shardflake");
@@ -350,7 +350,7 @@ public final class ServerUrl {
     }
 
     /**
-     * Connects like {@link #connect(String)}, to a primary or a standby, for whoever changes the one into the other in this session.
+     * Connects like {@link #connect(String)}, to a primary or a standby, for callers that change one into the other in this session.
      *
      * @throws PoolerException if there is a pooler that changes sessions
      */
@@ -407,7 +407,7 @@ public final class ServerUrl {
         });
     }
 
-    /** Once more with the login's options, if transactions have so little time that the statement came too late. */
+    /** Tries again with the login's options, if transactions have so little time that the statement came too late. */
     private Connection whileTimed(SharedSessions.Opener opener) throws SQLException {
         try {
             return opener.open();

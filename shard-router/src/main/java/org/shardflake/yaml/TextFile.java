@@ -54,7 +54,7 @@ public final class TextFile {
         }
     }
 
-    /** Follows links one by one, since the last may lead to a file that is not there yet. */
+    /** Follows links one by one, since the last may lead to a file that does not exist yet. */
     private static Path behindLinks(Path file) throws IOException {
         Path target = file;
         for (int links = 0; Files.isSymbolicLink(target) && !isOfTheSystem(target); links++) {
@@ -66,7 +66,7 @@ public final class TextFile {
         return target;
     }
 
-    /** Links such as {@code /dev/stdout} lead to what a process has open, which only the kernel can follow. */
+    /** Whether only the kernel can follow a link, such as {@code /dev/stdout}, which leads to what a process has open. */
     private static boolean isOfTheSystem(Path file) {
         return file.startsWith("/dev") || file.startsWith("/proc");
     }

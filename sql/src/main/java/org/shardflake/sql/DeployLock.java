@@ -38,7 +38,7 @@ record DeployLock(Connection connection, boolean autoCommit, Map<String, String>
 
     private static final AdvisoryLock LOCK = new AdvisoryLock("shardflake.deploy");
 
-    /** The library and the catalog take seconds. */
+    /** The time to wait for a deployment of the library and the catalog, which takes seconds. */
     private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     static DeployLock take(Connection connection) throws SQLException {

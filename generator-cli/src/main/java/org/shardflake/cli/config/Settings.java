@@ -40,7 +40,7 @@ public final class Settings {
             "id-key-file",
             "epoch");
 
-    /** Names the file, if it is not in the working directory. */
+    /** The variable that names the file, if it is not in the working directory. */
     public static final String FILE_VARIABLE = "SHARDFLAKE_CONFIG";
 
     private static final String FILE = "shardflake.yaml";

@@ -38,7 +38,7 @@ final class ChangeRequests implements AutoCloseable {
     private static final int MOST_BYTES = 256;
     private static final int MOST_WAITING = 32;
 
-    /** Shorter than an answer may take. */
+    /** The time after which a request gets a ticket; shorter than an answer may take. */
     private static final Duration SOON = Duration.ofSeconds(10);
 
     private final @Nullable Changes changes;

@@ -23,7 +23,7 @@ import org.shardflake.cli.console.Operator.Trial;
  */
 final class Changes implements AutoCloseable {
 
-    /** Dialogs that are open; the oldest is forgotten. */
+    /** The number of open dialogs; the oldest is dropped. */
     private static final int MOST_SHOWN = 32;
 
     private static final int MOST_OUTPUT = 1 << 15;

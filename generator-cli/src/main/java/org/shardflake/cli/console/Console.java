@@ -40,13 +40,13 @@ import org.shardflake.watch.Watch;
  */
 public final class Console implements AutoCloseable {
 
-    /** Pages that are open at a time. */
+    /** The number of pages that may be open at a time. */
     private static final int STREAMS = 16;
 
     /** The number of requests allowed in addition to the event streams. */
     private static final int OTHERS = 4;
 
-    /** Shorter than an answer may take; the page then asks again. */
+    /** The duration of an event stream, shorter than an answer may take; the page then reconnects. */
     private static final Duration STREAM = Duration.ofSeconds(20);
 
     private static final Duration HEARTBEAT = Duration.ofSeconds(5);

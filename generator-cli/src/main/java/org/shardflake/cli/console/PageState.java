@@ -75,7 +75,7 @@ final class PageState {
         }
     }
 
-    /** The parts that are not as they were, after a wait for the first of them; none if nothing changes for so long. */
+    /** The parts that have changed, after a wait for the first of them; empty if nothing changes in time. */
     synchronized Map<String, String> news(Map<String, String> before, Duration patience) throws InterruptedException {
         long deadline = System.nanoTime() + patience.toNanos();
         while (true) {

@@ -35,8 +35,8 @@ final class RequestGuard {
     private static final int BYTES = 24;
 
     /**
-     * Another one with each start, so that the cookie does not go to whatever else is at this address or at the end of another tunnel: a
-     * browser does not tell ports apart.
+     * A token that is new with each start, so that the cookie does not go to another service at this address or another tunnel: a browser does not
+     * tell ports apart.
      */
     private final String place = random(6);
 
@@ -59,7 +59,7 @@ final class RequestGuard {
         return "/" + place + "/";
     }
 
-    /** The cookie of who came with the token. */
+    /** The cookie of a client that came with the token. */
     String newCookie() {
         return "%s=%s; Path=%s; HttpOnly; SameSite=Strict".formatted(cookie(), session, root());
     }

@@ -88,7 +88,7 @@ final class SnapshotJson {
                 : null;
     }
 
-    /** Each shard, in the order of their numbers. */
+    /** The shards, in the order of their numbers. */
     Map<String, Object> shards() {
         List<Server> servers = sight.map().servers();
         Map<String, Integer> positions = new LinkedHashMap<>();

@@ -72,7 +72,7 @@ final class DemoLoad {
         return uidsByShard;
     }
 
-    /** Each shard has one writer, so that the physical order of its rows is their insertion order. */
+    /** The shards of one thread; each shard has one writer, so that the physical order of its rows is their insertion order. */
     private static List<Integer> everyNth(List<Integer> shards, int thread) {
         List<Integer> some = new ArrayList<>();
         for (int i = thread; i < shards.size(); i += DemoSettings.THREADS_PER_SERVER) {

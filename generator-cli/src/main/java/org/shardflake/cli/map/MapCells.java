@@ -13,7 +13,7 @@ import org.shardflake.Server;
 /** The shard map as text: a cell for each shard, in the colour of its server, or with its letter where there are no colours. */
 public final class MapCells {
 
-    /** Colours of the terminal's 256 that differ most, also for most colour-blind people. */
+    /** Those of the terminal's 256 colours that differ most, even for most colour-blind people. */
     private static final int[] COLOURS = {33, 208, 35, 161, 220, 99, 44, 130, 250, 28, 201, 94};
 
     private static final String LETTERS = "abcdefghijklmnopqrstuvwxyz";

@@ -32,7 +32,7 @@ public final class Progress implements AutoCloseable {
     /** The least part of the work from which the rest can be estimated. */
     private static final double LEAST_PART = 0.05;
 
-    /** The same of bytes, of which the last of a part take longest. */
+    /** The least part for bytes, the last of which take longest. */
     private static final double LEAST_PART_OF_BYTES = 0.2;
 
     private final PrintWriter err;

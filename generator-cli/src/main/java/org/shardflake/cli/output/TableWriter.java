@@ -44,7 +44,7 @@ public final class TableWriter {
         return text.substring(0, text.lastIndexOf(',', SHARDS_WIDTH - 3) + 1) + "...";
     }
 
-    /** Names the columns that may be left out, in the order in which they are. */
+    /** Names the columns that may be left out, in that order. */
     public TableWriter mayLeaveOut(String... headers) {
         leastImportant = List.of(headers);
         return this;

@@ -13,7 +13,7 @@ public record TerminalSize(int width, int height) {
 
     static final TerminalSize UNLIMITED = new TerminalSize(Integer.MAX_VALUE, Integer.MAX_VALUE);
 
-    /** Terminals are hardly narrower, and asking costs time. */
+    /** The width that terminals usually have at least; asking for it costs time. */
     private static final int USUAL_WIDTH = 80;
 
     private static final int LEAST_WIDTH = 40;

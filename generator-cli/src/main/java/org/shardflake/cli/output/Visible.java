@@ -60,7 +60,7 @@ public final class Visible {
         return Character.isISOControl(c) || isReordering(c) || c == '\u2028' || c == '\u2029';
     }
 
-    /** Marks of direction, by which a text can look like another one. */
+    /** Whether a character changes the direction of text, which can make it look like another text. */
     private static boolean isReordering(int c) {
         return (c >= '\u202A' && c <= '\u202E') || (c >= '\u2066' && c <= '\u2069');
     }

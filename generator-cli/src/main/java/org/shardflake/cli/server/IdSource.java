@@ -23,7 +23,7 @@ import org.shardflake.server.SqlText;
  */
 public final class IdSource {
 
-    /** Ids that the server makes per call. */
+    /** The maximum number of ids that the server makes per call. */
     public static final int MAX_COUNT = 100_000;
 
     /** Reads how a table's id column gets its values: what its DEFAULT calls and refers to, and what it owns. */

@@ -17,10 +17,10 @@ import org.shardflake.watch.Watch;
 /** Serves what a {@link Watch} sees to Prometheus, at {@code /metrics}. */
 public final class Exporter implements AutoCloseable {
 
-    /** Requests at a time; looks go one after the other all the same. */
+    /** The number of concurrent requests; snapshots are taken one after the other anyway. */
     private static final int THREADS = 4;
 
-    /** The second is still slower than those that follow. */
+    /** The number of scrapes before serving, since even the second is slower than those that follow. */
     private static final int OWN_SCRAPES = 2;
 
     private final WebServer server;

@@ -253,7 +253,7 @@ final class Metrics {
         }
     }
 
-    /** The reverse stream is stopped on purpose during the last comparison. */
+    /** The status of both streams; the reverse one is stopped on purpose during the last comparison. */
     private Map<String, StreamStatus> directions(Move move, MoveStatus status) {
         if (sight.isComparing(move)) {
             return Map.of("forward", status.forward());

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 /** The JDK's web server with one handler, its own threads, and a time limit. */
 public final class WebServer implements AutoCloseable {
 
-    /** Clients that send their request slowly: each has a thread in the meantime, which is not one of those that answer. */
+    /** The number of clients that may be sending their request, each with a thread that is not one of those that answer. */
     private static final int ARRIVING = 200;
 
     private static final String TEXT = "text/plain; charset=utf-8";

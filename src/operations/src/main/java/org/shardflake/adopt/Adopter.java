@@ -193,7 +193,7 @@ public final class Adopter implements AutoCloseable {
                 .orElseThrow();
     }
 
-    /** Rows come in any order, and one that has changed is removed and written again. */
+    /** Refuses triggers that fire for copied rows, which come in any order and are deleted and written again when they have changed. */
     private void refuseFiring(ShardTables server) throws SQLException {
         List<String> firing = server.isSilenced() ? List.of() : server.firing();
         if (!firing.isEmpty()) {
@@ -477,7 +477,7 @@ public final class Adopter implements AutoCloseable {
         return adoption;
     }
 
-    /** Tells the catalog, which keeps moves from beginning. */
+    /** Records the adoption in the catalog, which keeps moves from beginning. */
     private Adoption record(Adoption adoption) throws SQLException {
         Adoption complete = journal.complete(adoption);
         open.begin(
@@ -508,7 +508,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Lasts until the connection ends. */
+    /** Takes the lock, which lasts until the connection ends. */
     private void lock() throws SQLException {
         Optional<String> holder = new AdvisoryLock("shardflake adopt " + table.name()).take(connection, Duration.ZERO);
         if (holder.isPresent()) {
@@ -685,7 +685,7 @@ public final class Adopter implements AutoCloseable {
         return tables;
     }
 
-    /** Rows of others would refer to rows that are gone. */
+    /** Refuses to remove rows that rows of others refer to. */
     private void refuseReferring() throws SQLException {
         Set<String> adopted = tablesBeingAdopted();
         List<ForeignKeys.Rows> inUse = Collections.synchronizedList(new ArrayList<>());

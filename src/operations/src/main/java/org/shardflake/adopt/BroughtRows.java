@@ -28,7 +28,7 @@ final class BroughtRows {
 
     private static final int SAMPLES = 3;
 
-    /** Few enough for one statement that has all their keys. */
+    /** The number of rows in one statement that has all their keys. */
     private static final int ROWS_AT_A_TIME = 500;
 
     /** Columns that only the shards have, with their values when no one sets them. A default that calls a function is not compared. */

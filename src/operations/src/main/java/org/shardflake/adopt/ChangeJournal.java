@@ -80,7 +80,7 @@ final class ChangeJournal {
             ALTER TABLE %4$s DISABLE TRIGGER shardflake_adopt_closed;
             """;
 
-    /** The owner of the old table, if a superuser adopts it who is another. */
+    /** The owner of the old table, if a superuser other than the owner adopts it. */
     private static final String LESSER_OWNER = """
             SELECT quote_ident(o.rolname) FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner, pg_roles m
              WHERE c.oid = ?::regclass AND m.rolname = current_user AND m.rolsuper AND NOT o.rolsuper
@@ -169,7 +169,7 @@ final class ChangeJournal {
         return find().orElseThrow();
     }
 
-    /** Gives an adoption that an older version began what it lacks. */
+    /** Completes an adoption that an older version began. */
     Adoption complete(Adoption adoption) throws SQLException {
         if (adoption.mark() != null) {
             return adoption;

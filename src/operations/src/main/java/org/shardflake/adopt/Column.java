@@ -35,7 +35,7 @@ record Column(
         boolean notNull,
         boolean filled) {
 
-    /** Whether values are kept as text until their table is known, or whether that table takes such text. */
+    /** Whether values are kept as text until their table is known, or the table takes such text. */
     boolean stagedAsText() {
         return domain || ownType != null;
     }

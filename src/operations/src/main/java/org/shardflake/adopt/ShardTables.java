@@ -37,7 +37,7 @@ import org.shardflake.jdbc.Sql;
  */
 final class ShardTables implements AutoCloseable {
 
-    /** Small enough for the lock table of a server with ordinary settings. */
+    /** The number of shards in one transaction, small enough for the lock table of a server with ordinary settings. */
     private static final int SHARDS_AT_A_TIME = 100;
 
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(10);
@@ -336,8 +336,8 @@ final class ShardTables implements AutoCloseable {
     }
 
     /**
-     * Asks what this session would run with more rights than the owner of each table has, unless nothing has changed since it asked. The
-     * tables are locked, so that nothing changes before the transaction ends.
+     * Asks what this session would run with more rights than the owner of each table has, unless nothing has changed since the last time. The tables
+     * are locked, so that nothing changes before the transaction ends.
      */
     private void learn(List<Integer> some) throws SQLException {
         Object[] names = some.stream().map(this::table).toArray();

@@ -79,7 +79,7 @@ final class TableChecks {
         }
     }
 
-    /** Types of the same name may have different definitions in each database. */
+    /** Compares the definitions of types, which may differ between databases under the same name. */
     private void checkMakeup(Column column, Column target) {
         if (!target.identity().equals(column.identity())) {
             return;
@@ -152,7 +152,7 @@ final class TableChecks {
         return !column.notNull() && Sql.isTrue(connection, sql);
     }
 
-    /** New ids must neither collide with old ones nor sort before them. */
+    /** Checks that new ids neither collide with old ones nor sort before them. */
     void checkNewIdsAreAbove(Connection connection, IdLayout layout) throws SQLException {
         if (!(shard.newIds() || shard.newKeys()) || old.primaryKey().size() != 1) {
             return;
@@ -194,7 +194,7 @@ final class TableChecks {
         }
     }
 
-    /** The uid column that the shards' tables check must be the one that rows are brought by. */
+    /** Checks that the uid column checked by the shards' tables is the one that rows are placed by. */
     void checkUid(List<String> checkedColumns) {
         for (String column : checkedColumns) {
             if (!column.equals(key.name()) && !isNewId(column)) {

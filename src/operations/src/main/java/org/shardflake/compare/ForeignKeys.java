@@ -22,7 +22,7 @@ public final class ForeignKeys {
 
     private static final int SAMPLES = 3;
 
-    /** Few enough that their hash tables together stay small. */
+    /** The number of keys checked together, few enough that their hash tables stay small. */
     private static final int KEYS_AT_A_TIME = 10;
 
     /** Lists foreign keys, except for NOT ENFORCED ones, those with PERIOD, and those of partitions, which belong to their table's. */

@@ -42,7 +42,7 @@ record HashedColumn(String name, String type, boolean notNull) {
 
     private static final List<String> TEXTS = List.of("text", "character varying");
 
-    /** Expressions nested deeper may need more than PostgreSQL's stack. */
+    /** The nesting beyond which expressions may need more than PostgreSQL's stack. */
     private static final int DEEPEST = 64;
 
     /** A number that all servers have in common which compute the hash alike. */

@@ -108,7 +108,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
         return new Rows(table, keys, areFound ? List.copyOf(keyTypes) : List.of(), hash.apply(key), hash.apply(all));
     }
 
-    /** The quick one is not guaranteed to be the same on all versions and machines. */
+    /** Chooses a hash; the quick one is not guaranteed to be the same on all versions and machines. */
     private static Function<List<HashedColumn>, String> hash(List<Connection> connections) throws SQLException {
         Set<String> encodings = new HashSet<>();
         Set<Long> probes = new HashSet<>();

@@ -39,7 +39,7 @@ import org.shardflake.server.internal.sqltext.SqlTokens;
 /** The SQL that Liquibase would execute for a changeset, or the reason why shards cannot have it. */
 final class ChangeSql {
 
-    /** Liquibase puts this into the SQL in place of a date whose digits it cannot read back. */
+    /** The text that Liquibase writes in place of a date whose digits it cannot read back. */
     private static final String DATE_NOT_WRITTEN = "BAD_DATE_FORMAT:";
 
     private ChangeSql() {}

@@ -20,8 +20,8 @@ final class CreationBatches {
     private static final int MOST_SHARDS = 10;
 
     /**
-     * Leaves room in PostgreSQL's lock table, 6,400 locks by default, for some connections, and for statements that create many
-     * objects.
+     * The most statements in one transaction, which leaves room in PostgreSQL's lock table (6,400 locks by default) for some connections, and for
+     * statements that create many objects.
      */
     private static final int MOST_STATEMENTS = 100;
 

@@ -22,7 +22,7 @@ final class LaterSql {
         this.making = making;
     }
 
-    /** Liquibase at work on a schema that has the tables. */
+    /** Work of Liquibase on a schema that has the tables. */
     @FunctionalInterface
     interface Making {
         List<String> make(Connection connection, String schema) throws Exception;

@@ -38,7 +38,7 @@ final class OutsideShard {
              ORDER BY 1 LIMIT 10
             """;
 
-    /** Counted by PostgreSQL for the transaction of the session that asks. */
+    /** Finds tables written by the current transaction, as PostgreSQL counts them. */
     private static final String WRITTEN = """
             SELECT format('%I.%I', schemaname, relname) FROM pg_catalog.pg_stat_xact_user_tables
              WHERE n_tup_ins + n_tup_upd + n_tup_del > 0

@@ -175,8 +175,8 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Refuses changesets with SQL that does not belong in a shard; {@link #deploy} does so itself. Changesets that all shards have
-     * had are accepted, whatever they contain.
+     * Refuses changesets with SQL that does not belong in a shard; {@link #deploy} does so, too. Changesets that all shards have had are accepted,
+     * whatever they contain.
      *
      * @throws DeployRefusedException naming all changesets that cannot be done to shards, or that leave the shard's schema
      */
@@ -423,7 +423,7 @@ public final class SchemaDeployer implements AutoCloseable {
         return new DeployReport(changeSets.size(), servers, all, readBack ? verify() : List.of());
     }
 
-    /** Neither Liquibase's records nor ours are proof: shards with the same history must have the same schema. */
+    /** Compares the shards, since neither Liquibase's records nor ours are proof: shards with the same history must have the same schema. */
     private List<ShardDrift> verify() throws SQLException, InterruptedException {
         DriftSearch search = new DriftSearch();
         List<Boolean> read = inParallel(deployments.stream()

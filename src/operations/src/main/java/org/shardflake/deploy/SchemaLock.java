@@ -33,7 +33,7 @@ public final class SchemaLock implements AutoCloseable {
     }
 
     /**
-     * The same for a wait with a voice.
+     * Takes the lock, and reports a wait.
      *
      * @param listener is told who holds the lock, once it has been awaited for a second
      */

@@ -24,7 +24,7 @@ import org.shardflake.jdbc.Sql;
  */
 final class ShardDescription {
 
-    /** Up to this many shards, using indexes for each is quicker than reading PostgreSQL's catalog as a whole. */
+    /** The number of shards up to which using indexes for each is quicker than reading PostgreSQL's catalog as a whole. */
     private static final int FEW_SHARDS = 50;
 
     private static final String LINES = sql("things.sql") + ",\n" + sql("description.sql");
@@ -90,7 +90,7 @@ final class ShardDescription {
                 : LINES + select.formatted("neutral");
     }
 
-    /** Names are qualified when the search_path is empty, so they look the same in every session. */
+    /** Runs a query with an empty search_path, so that names are qualified and look the same in every session. */
     static <T> List<T> query(Connection connection, String sql, ShardSet shards, Sql.RowReader<T> rows)
             throws SQLException {
         if (!connection.getAutoCommit()) {

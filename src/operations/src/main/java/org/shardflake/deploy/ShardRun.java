@@ -427,7 +427,7 @@ final class ShardRun {
         }
     }
 
-    /** Two indexes that are built concurrently can wait for each other. */
+    /** Builds an index concurrently, alone, since two such builds can wait for each other. */
     private void alone(Statements statements, String schema, String sql) throws SQLException, InterruptedException {
         for (int tried = 1; ; tried++) {
             Lock turn = tried == 1 ? turns.readLock() : turns.writeLock();
@@ -484,7 +484,7 @@ final class ShardRun {
         }
     }
 
-    /** Throws the failure itself if nothing can be rolled back because it ended the session. */
+    /** Rolls back after a failure, and throws the failure itself if it ended the session. */
     private <X extends Exception> void rollBackAfter(X failure) throws X {
         try {
             connection.rollback();
@@ -535,7 +535,7 @@ final class ShardRun {
             }
         }
 
-        /** Taken from the first shard only, since it is the same for all. */
+        /** Checks expressions of the first shard only, since they are the same for all. */
         void checkExpressions(int itsShard) throws SQLException {
             checksExpressions = true;
             if (!stepwise) {

@@ -43,7 +43,7 @@ public final class ShardSchemaCopy {
              ORDER BY h.orderexecuted, h.dateexecuted
             """.formatted(ShardHistory.TABLE, DeployedSql.TABLE, ShardHistory.EARLIER);
 
-    /** Has checks done that would wait for the end of the changeset's own transaction, and be in the way of the next one. */
+    /** Makes deferred checks run now, which would otherwise wait for the end of the changeset's own transaction and block the next one. */
     private static final String COMMITTED = "SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED";
 
     /** The first version in which a new type's added values can be used in its own transaction. */
@@ -466,7 +466,7 @@ public final class ShardSchemaCopy {
                 .toList();
     }
 
-    /** Differences of the objects themselves come first. */
+    /** The differences of one shard, with those of the objects themselves first. */
     private List<String> differences(int shard) throws SQLException {
         boolean acrossVersions = isAcrossVersions();
         return DriftSearch.differences(

@@ -72,7 +72,7 @@ final class ShardWorkers {
         return inParallel(ShardPlan.batches(plans, settings.connections()), this::createTogether, ShardRun::deploy);
     }
 
-    /** Once this has failed, it may well fail again, so it is not tried any more. */
+    /** Creates shards together; after one failure, which is likely to recur, it is not tried again. */
     private boolean createTogether(ShardRun run, List<ShardPlan> batch) throws SQLException, InterruptedException {
         if (batch.size() == 1 || !together) {
             return false;

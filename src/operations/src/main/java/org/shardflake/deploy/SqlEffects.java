@@ -59,7 +59,7 @@ final class SqlEffects {
         return DEFINITIONS.contains(word(tokens, i)) || (word(tokens, i).equals("table") && !has(tokens, READS));
     }
 
-    /** Whether SQL makes no table, and changes none but for its indexes. */
+    /** Whether SQL creates no table, and changes tables only by indexes. */
     static boolean leavesTables(String sql) {
         return statements(sql).stream()
                 .allMatch(tokens -> MAINTENANCE.contains(word(tokens, 0))
@@ -139,7 +139,7 @@ final class SqlEffects {
         return Optional.of(withoutConcurrently(sql, tokens));
     }
 
-    /** Unlike a plain one, a concurrent DETACH leaves a check in place of the partition's bounds. */
+    /** The statement for a concurrent DETACH, which unlike a plain one leaves a check in place of the partition's bounds. */
     private static String detached(String sql) {
         List<Token> tokens = SqlTokens.of(sql);
         int last = tokens.size() - 1;

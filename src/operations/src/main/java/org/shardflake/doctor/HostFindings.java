@@ -83,7 +83,7 @@ final class HostFindings {
         return hosts;
     }
 
-    /** Empty for a host that does not answer. */
+    /** The host, or empty if it does not answer. */
     private static Optional<Host> host(ServerUrl url, int position) {
         PGSimpleDataSource all = url.dataSource();
         String name = all.getServerNames()[position] + ":" + all.getPortNumbers()[position];

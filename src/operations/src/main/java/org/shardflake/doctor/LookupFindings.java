@@ -17,7 +17,7 @@ import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.lookup.LookupShards;
 
-/** Lookups that were not made or dropped to the end, and those that the shards know otherwise than the catalog does. */
+/** Finds lookups whose creation or removal did not finish, and those on which shards and catalog disagree. */
 final class LookupFindings {
 
     private LookupFindings() {}

@@ -129,8 +129,8 @@ record ServerFacts(
             """;
 
     /**
-     * Id sequences are recognized by their bounds, and count in ticks of 1024 per millisecond; a fence subtracts 2^50. Reading a
-     * sequence locks it until the end of the transaction, so only a limited number is read at once: there are tens of thousands.
+     * Reads id sequences, recognized by their bounds; they count in ticks of 1024 per millisecond, and a fence subtracts 2^50. Reading a sequence
+     * locks it until the end of the transaction, so only a limited number is read at once: there are tens of thousands.
      */
     private static final String SEQUENCES = """
             WITH batch AS MATERIALIZED (
@@ -247,7 +247,10 @@ record ServerFacts(
         return claims;
     }
 
-    /** Looks twice, since PostgreSQL starts a subscription's worker at most every wal_retrieve_retry_interval, 5 s by default. */
+    /**
+     * Finds streams with trouble in two readings, since PostgreSQL starts a subscription's worker at most every wal_retrieve_retry_interval, 5 s by
+     * default.
+     */
     private static List<StreamTrouble> streamTroubles(Connection connection) throws SQLException {
         List<StreamTrouble> first = readStreamTroubles(connection);
         if (first.isEmpty()) {

@@ -60,7 +60,7 @@ final class ServerFindings {
         });
     }
 
-    /** Compared with our clock, so that a single wrong clock is named instead of all the others. */
+    /** Compares the clocks with ours, so that a single wrong clock is named instead of all the others. */
     private void clocks() {
         knowledge.facts().forEach((server, facts) -> {
             long apart = Math.max(0, Math.abs(facts.clockMillis()) - facts.clockDoubtMillis());

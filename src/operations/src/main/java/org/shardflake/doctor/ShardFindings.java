@@ -219,7 +219,7 @@ final class ShardFindings {
         findings.add(Finding.of(PROBLEM, server, "shard-missing", found, remedy));
     }
 
-    /** Closing them loses nothing: the server with the newest rows is already determined. */
+    /** Reports shards that are open elsewhere; closing them loses nothing, since the server with the newest rows is determined. */
     private void open(String server, ShardSet shards) {
         if (shards.isEmpty()) {
             return;
@@ -243,7 +243,7 @@ final class ShardFindings {
                 }));
     }
 
-    /** Opening them is safe if no other server can have newer rows. */
+    /** Reports closed shards; opening them is safe if no other server can have newer rows. */
     private void closed(String server, ShardSet shards) {
         ShardSet proven = filter(shards, verdicts::isProven);
         ShardSet others = filter(shards, shard -> !verdicts.isProven(shard));
@@ -293,7 +293,7 @@ final class ShardFindings {
         add(finding, () -> access.whilePlaced(server, true, shards, connection -> unfence(connection, shards)));
     }
 
-    /** Includes its fix, unless the map may be wrong. */
+    /** Adds a finding with its fix, or without it if the map may be wrong. */
     private void add(Finding finding, Fix fix) {
         findings.add(mayChange ? finding.with(fix) : finding);
     }

@@ -19,7 +19,7 @@ import org.shardflake.jdbc.Sql;
 /** Examines the copies of the few shards that have several. For one thread. */
 final class ShardRows {
 
-    /** Larger copies are left for a person to compare. */
+    /** The size beyond which copies are left for a person to compare. */
     private static final long COMPARABLE_BYTES = 64L << 20;
 
     private static final long COUNTED = 100_000;

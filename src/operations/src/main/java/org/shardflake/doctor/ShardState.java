@@ -18,7 +18,7 @@ import java.sql.SQLException;
  */
 public record ShardState(int shard, int tables, int unguarded, int closed, int open, int odd) {
 
-    /** Has a row for each shard of the server that runs it. */
+    /** A query with a row for each shard of the server that runs it. */
     public static final String QUERY = """
             SELECT right(n.nspname, 4)::integer, count(c.oid), count(c.oid) FILTER (WHERE t.oid IS NULL),
                    count(*) FILTER (WHERE t.fenced), count(*) FILTER (WHERE NOT t.fenced), count(*) FILTER (WHERE t.odd)

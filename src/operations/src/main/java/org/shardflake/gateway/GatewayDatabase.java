@@ -151,7 +151,7 @@ final class GatewayDatabase {
      */
     record Access(List<String> roles, @Nullable String password) {}
 
-    /** Brings everything to what is wanted in one transaction; returns how many parts changed. */
+    /** Brings everything to the wanted state in one transaction; returns how many parts changed. */
     int bring(Wanted wanted, @Nullable Access access, Duration patience) throws SQLException {
         int[] changed = {0};
         @Nullable SQLException[] inTheWay = {null};

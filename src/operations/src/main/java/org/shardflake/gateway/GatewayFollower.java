@@ -104,7 +104,7 @@ public final class GatewayFollower implements CutoverFollower {
         }
     }
 
-    /** However the worker ends, the next move has one, and nothing waits for this one. */
+    /** Ends the worker in any case, so that the next move has one, and nothing waits for this one. */
     private void end() {
         lock.lock();
         try {

@@ -36,7 +36,10 @@ public final class Grants {
                             WHERE n.nspname ~ '^shard_[0-9]{4}$' AND c.relrowsecurity AND c.relforcerowsecurity)
             """;
 
-    /** Planning the list takes several times as long. A superuser may lack rights of the role that is to own the library, no others. */
+    /**
+     * Whether the role lacks nothing: planning the list takes several times as long. A superuser may lack rights of the role that is to own the
+     * library, no others.
+     */
     private static final String LACKS_NOTHING = """
             SELECT rolsuper AND (? OR to_regnamespace('shardflake') IS NOT NULL) FROM pg_roles WHERE rolname = current_user
             """;

@@ -33,9 +33,9 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
     public record Column(String name, String type, String cast) {}
 
     /**
-     * Expressions are read as PostgreSQL keeps them, since pg_depend does not list its own functions. Those that cannot change are trusted,
-     * and those of times, which depend on the time zone; others may read files, set a role, or run a text as SQL. So are what extensions
-     * bring, which only a superuser can change, and the library.
+     * Reads the functions that expressions need from their text, since pg_depend does not list built-in ones. Those that cannot change are trusted,
+     * and those of times, which depend on the time zone; others may read files, set a role, or run a text as SQL. So are what extensions bring, which
+     * only a superuser can change, and the library.
      */
     private static final String NEEDED = """
             WITH RECURSIVE lineage (oid) AS (
@@ -109,7 +109,7 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
             "SELECT set_config(name, ?, false) FROM pg_settings WHERE name = 'restrict_nonsystem_relation_kind'";
 
     /**
-     * Has a session that reads owners' tables, and nothing else, refuse views and foreign tables: an owner may replace a table by one that runs
+     * Makes a session that reads owners' tables, and nothing else, refuse views and foreign tables: an owner may replace a table by one that runs
      * functions. PostgreSQL does from 15.8, 16.4 and 17 on.
      */
     public static void refuseViews(Connection connection) throws SQLException {
@@ -153,7 +153,7 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
         return "pg_temp.shardflake_rows (%s)".formatted(each(Column::name));
     }
 
-    /** Brings what is in the temporary table into the table, as its owner, and empties it. */
+    /** Copies the temporary table into the table, as its owner, and empties it. */
     public void bring(Connection target, String table) throws SQLException {
         AsOwner.run(
                 target,

@@ -77,7 +77,7 @@ final class ServerIdentities {
         return true;
     }
 
-    /** Shards that take no writes may be copies of a move, or left by one. */
+    /** Whether a server is as the map says; shards that take no writes may be copies of a move, or left by one. */
     private static boolean isAsTheMapSays(Connection connection, String server, ShardMap map) throws SQLException {
         for (int shard : Sql.list(connection, SHARDS, row -> row.getInt(1))) {
             boolean isOwn = shard < map.sharding().shardCount()

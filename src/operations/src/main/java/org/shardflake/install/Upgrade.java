@@ -114,7 +114,7 @@ public final class Upgrade implements AutoCloseable {
         return work;
     }
 
-    /** Asks for no more than what catalogs of all versions have. */
+    /** Reads the servers with nothing but what catalogs of all versions have. */
     private void readServers(Connection connection, Function<Server, ServerUrl> toUrl) throws SQLException {
         identity = InstallationIdentity.ofCatalog(connection).orElse(null);
         epochMillis = Sql.number(connection, "SELECT epoch_ms FROM shardflake_catalog.installation");
@@ -188,7 +188,7 @@ public final class Upgrade implements AutoCloseable {
         remember();
     }
 
-    /** Last, since an older catalog had no id. A server with shards that the map gives to others is left for doctor. */
+    /** Records the identity last, since an older catalog had no id. A server with shards that the map gives to others is left for doctor. */
     private void remember() {
         ShardMap map = ShardCatalog.at(catalogUrl).load();
         catalog.run(connection -> InstallationIdentity.ofCatalog(connection)

@@ -27,7 +27,7 @@ import org.shardflake.server.ServerUrl;
 public final class LoadSampler {
 
     /**
-     * Has a row for each shard of the server that runs it: its number, and rows inserted, updated, deleted and read.
+     * A query with a row for each shard of the server that runs it: its number, and rows inserted, updated, deleted and read.
      *
      * <p>The functions behind pg_stat_user_tables, which joins and groups for the sake of columns not needed here, and takes half as long again. As
      * there, an index counts rows fetched for its table.
@@ -81,7 +81,7 @@ public final class LoadSampler {
         }
     }
 
-    /** The same object each time: it remembers what a connection found out. */
+    /** The URL as the same object each time, since it remembers what a connection found out. */
     private synchronized ServerUrl url(Server server) {
         return known.computeIfAbsent(server, urls);
     }

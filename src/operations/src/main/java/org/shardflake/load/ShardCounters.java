@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record ShardCounters(String server, long epoch, long nanos, RowCounts rows) {
 
-    /** The rate between the two samples, or null if it cannot be known: even where no count fell, those of another placement are others. */
+    /** The rate between the two samples, or null if it cannot be known: counts of another placement are not comparable, even if none fell. */
     @Nullable
     ShardRate since(ShardCounters before) {
         if (!server.equals(before.server) || epoch != before.epoch || nanos <= before.nanos) {

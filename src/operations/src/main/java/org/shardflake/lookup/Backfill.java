@@ -70,7 +70,7 @@ final class Backfill {
         }
     }
 
-    /** Has all shards end after the rows they are at. */
+    /** Makes all shards end after their current rows. */
     void stop() {
         isStopped.set(true);
     }
@@ -104,7 +104,7 @@ final class Backfill {
         }
     }
 
-    /** The first page includes the lowest number there is. */
+    /** Reads a page of rows; the first includes the lowest number there is. */
     private List<Long> page(int shard, long after) throws SQLException {
         String sql = "SELECT %3$s FROM %1$s.%2$s WHERE %3$s > ? AND %4$s IS NOT NULL ORDER BY %3$s LIMIT %5$s"
                 .formatted(

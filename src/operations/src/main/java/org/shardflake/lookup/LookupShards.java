@@ -24,7 +24,7 @@ import org.shardflake.jdbc.Sql;
 /** The objects of the catalog's lookups in the shards of one server. */
 public final class LookupShards {
 
-    /** Each is one more table that a statement locks. */
+    /** The number of shards in one statement, which locks one more table for each. */
     private static final int SHARDS_AT_A_TIME = 200;
 
     private static final String HAVE_TABLES =

@@ -111,8 +111,8 @@ public final class LookupTables {
     }
 
     /**
-     * Has shards refuse the lookups that the catalog does not know, since it was restored to a moment before them: a router may still use
-     * one. Their values stay, in case a newer catalog turns up.
+     * Makes shards refuse lookups that a restored catalog does not know: a router may still use one. Their values stay, in case a newer catalog turns
+     * up.
      *
      * @return the highest number that a shard knows; 0 if there is none
      */
@@ -131,7 +131,7 @@ public final class LookupTables {
         }
     }
 
-    /** Has shards refuse claims of a lookup, now and in transactions that are open. */
+    /** Makes shards refuse claims of a lookup, now and in open transactions. */
     private static Removal end(int number, ShardRouter router, int shards) throws SQLException, InterruptedException {
         Removal removal = new Removal(number, router, PATIENCE);
         inParallel(shards, THREADS, removal::mark, () -> {});

@@ -75,7 +75,7 @@ final class Removal {
         this.writers = new OpenWriters(router, patience);
     }
 
-    /** Has the shard refuse claims of the lookup from now on. */
+    /** Makes the shard refuse claims of the lookup from now on. */
     void mark(int shard) throws SQLException {
         update(shard, MARK, lookup);
     }

@@ -16,7 +16,7 @@ import org.shardflake.router.ShardRouter;
 /** The numbers of lookups that shards have claims or marks of. For many threads. */
 final class UsedNumbers {
 
-    /** One step of the index for each number, however many claims it has. */
+    /** Finds the numbers with one index probe each, however many claims they have. */
     private static final String NUMBERS = """
             WITH RECURSIVE used (lookup) AS (
                 SELECT min(lookup) FROM ${shard.schema}.shardflake_lookup

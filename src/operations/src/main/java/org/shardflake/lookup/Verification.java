@@ -122,7 +122,7 @@ final class Verification {
         checkRecords(shard);
     }
 
-    /** Each claim that is held has a record. Others may be of transactions that have not ended. */
+    /** Checks that each held claim has a record. Others may be of transactions that have not ended. */
     private void checkClaims(int shard) throws SQLException {
         String value = "";
         String member = "";
@@ -300,7 +300,7 @@ final class Verification {
         }
     }
 
-    /** Each record has a claim with its token. */
+    /** Checks that each record has a claim with its token. */
     private void checkRecords(int shard) throws SQLException {
         UUID last = new UUID(0, 0);
         List<Claim> records;

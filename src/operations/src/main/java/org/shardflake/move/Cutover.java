@@ -104,7 +104,7 @@ final class Cutover implements AutoCloseable {
         return connection;
     }
 
-    /** Examines all shards at once, which takes no longer than one. A table created later meets the fence, which refuses. */
+    /** Compares the schemas of all shards in one step, which takes no longer than for one. A table created later meets the fence, which refuses. */
     void checkSchema(ShardSet shards) throws SQLException {
         Preparation.checkSchema(
                 new ShardSchemaCopy(session.source().control(), session.target().control()), shards);
@@ -364,7 +364,7 @@ final class Cutover implements AutoCloseable {
             return switchOver(attempt);
         }
 
-        /** One message and one transaction: fences the shard, removes it from the publication, marks it, and stops its ids. */
+        /** Fences the shard, removes it from the publication, marks it, and stops its ids, in one message and one transaction. */
         private void fence() throws SQLException {
             String sql = carrying.publisher().checkClaim()
                     + FENCE.formatted(shard.shard())
@@ -485,7 +485,7 @@ final class Cutover implements AutoCloseable {
             return Optional.empty();
         }
 
-        /** The fence was rolled back, but not the stop of its ids. */
+        /** Restarts ids after a fence was rolled back, which does not undo the stop of its ids. */
         private void startIds(SQLException failure) throws SQLException {
             try {
                 Sql.execute(

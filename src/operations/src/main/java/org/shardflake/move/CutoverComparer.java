@@ -27,7 +27,7 @@ import org.shardflake.move.exception.MoveException;
 /** Compares shards as of their cutover, one after the other, while the next ones are cut over. */
 final class CutoverComparer implements AutoCloseable {
 
-    /** Each holds a snapshot on both servers, and keeps VACUUM from removing what it sees. */
+    /** The number of waiting comparisons, each of which holds a snapshot on both servers and keeps VACUUM from removing what it sees. */
     private static final int WAITING = 4;
 
     private final MoveLease lease;

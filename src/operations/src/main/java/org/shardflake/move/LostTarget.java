@@ -75,7 +75,7 @@ final class LostTarget {
         }
     }
 
-    /** The source must have every row of all shards. */
+    /** Requires that the source has every row of all shards. */
     private static void requireHere(MoveServerSession source, Move move) throws SQLException {
         ShardSet away = shards(move, shard -> !move.shard(shard).server().equals(move.source()));
         if (!away.isEmpty()) {

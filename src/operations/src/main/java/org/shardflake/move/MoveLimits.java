@@ -102,7 +102,7 @@ final class MoveLimits {
         }
     }
 
-    /** False if one other has had the turn all the time. */
+    /** Tries to take the turn; false if one other move has had it all the time. */
     private boolean tryTurn(MoveListener listener) throws InterruptedException {
         if (cutover.tryLock(1, TimeUnit.SECONDS)) {
             turns.incrementAndGet();

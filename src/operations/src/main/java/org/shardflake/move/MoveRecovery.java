@@ -26,8 +26,8 @@ import org.shardflake.move.internal.session.Seal;
 import org.shardflake.replication.StreamTrouble;
 
 /**
- * Brings the servers in line with the catalog after any interruption: the server that has a shard takes its writes, the other does
- * not, and changes flow from the one to the other.
+ * Reconciles the servers with the catalog after any interruption: the server that has a shard takes its writes, the other does not, and changes flow
+ * from the one to the other.
  */
 final class MoveRecovery {
 

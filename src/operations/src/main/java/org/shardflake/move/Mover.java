@@ -62,7 +62,7 @@ public final class Mover {
     private static final String KEPT_BACK =
             "%1$s does not follow any more, so it has its rows as they were. Look at the differences, and write the right rows on %2$s; then let %1$s follow again with %3$s, or go back with %4$s";
 
-    /** Whoever waits for the command should learn why it failed. */
+    /** The time to settle after a failure, since the caller waits to learn why it failed. */
     private static final Duration AFTER_FAILURE = Duration.ofSeconds(60);
 
     private final MoveCatalog catalog;
@@ -597,8 +597,9 @@ public final class Mover {
     }
 
     /**
-     * The target lacks what it had confirmed: also with a synchronous standby, since a subscription's worker confirms what the standby has
-     * not got when its server is killed before it. Only copies are there, so they are made anew, unless they have rows that the shards lack.
+     * Copies rows that the target lacks although it had confirmed them: even with a synchronous standby, since a subscription's worker confirms what
+     * the standby has not received when its server is killed before it. Only copies are there, so they are made anew, unless they have rows that the
+     * shards lack.
      */
     private void copyAgain(MoveSession session) throws SQLException {
         session.lease().enter(MovePhase.COPYING);
@@ -906,7 +907,7 @@ public final class Mover {
         return uncompared;
     }
 
-    /** Brings the servers in line with the catalog after an interrupted move, so that its shards take writes where they are. */
+    /** Reconciles the servers with the catalog after an interrupted move, so that its shards take writes where they are. */
     public void settle(long id) {
         work(id, session -> true);
     }

@@ -110,7 +110,9 @@ final class Preparation {
         return SchemaLock.take(side.control(), side.name(), settings.patience(), listener::waits);
     }
 
-    /** Skipped if the target has the source's version, which the shards already use; Liquibase takes half a second to find that out. */
+    /**
+     * Deploys the library, unless the target has the source's version, which the shards already use; Liquibase takes half a second to find that out.
+     */
     private void deployLibrary() throws SQLException {
         Connection from = session.source().control();
         Connection to = session.target().control();
@@ -236,7 +238,7 @@ final class Preparation {
         listener.reached(MoveStep.SUBSCRIBED);
     }
 
-    /** The target was the source's standby, and has the shards as of where it was promoted. */
+    /** Takes over a target that was the source's standby, and has the shards as of its promotion. */
     private void takeOver(SplitPosition position) throws SQLException {
         Stream forward = session.forward();
         boolean subscribed = forward.hasSubscription();
@@ -278,7 +280,9 @@ final class Preparation {
         listener.reached(MoveStep.SUBSCRIBED);
     }
 
-    /** Foreign keys may be checked when the rows are in, so the target needs what the snapshot's rows refer to. */
+    /**
+     * Waits for reference rows, since foreign keys may be checked when the rows are in, and so the target needs what the snapshot's rows refer to.
+     */
     private void awaitReferencedRows() throws SQLException {
         Connection from = session.source().control();
         Connection to = session.target().control();

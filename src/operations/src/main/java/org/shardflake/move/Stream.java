@@ -259,7 +259,7 @@ public final class Stream {
                 == 0;
     }
 
-    /** Lets standbys keep the slot sooner: they wait until it has moved on from where it began, otherwise for some 15 s. */
+    /** Advances the slot, so that standbys keep it sooner: they wait until it has moved on from where it began, otherwise for some 15 s. */
     void moveOn() throws SQLException {
         Connection connection = publisher.control();
         if (Replication.hasFailover(connection)
@@ -365,7 +365,7 @@ public final class Stream {
         }
     }
 
-    /** Leaves the slot, from which the subscription is detached: its server may be down. */
+    /** Drops the subscription without its slot, whose server may be down. */
     void dropSubscription() throws SQLException {
         if (hasSubscription()) {
             Replication.dropSubscription(subscriber.control(), name, subscriber.checkClaim());

@@ -80,7 +80,7 @@ final class StreamWatch {
         }
     }
 
-    /** Once: how far it is then changes with every look. */
+    /** Reports the lag once, since it changes with every reading. */
     private void tellOfLag() throws SQLException {
         if (!toldOfLag) {
             toldOfLag = true;

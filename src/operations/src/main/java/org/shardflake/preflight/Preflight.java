@@ -40,7 +40,7 @@ public final class Preflight {
     public static final String APPLICATION = "shardflake move, checking";
     private static final long CLOCK_TOLERANCE_MILLIS = 1000;
 
-    /** Publications of checks whose process is gone, or had the number of ours. */
+    /** Finds publications of checks whose process is gone, or had the number of ours. */
     private static final String LEFT_BY_KILLED_CHECKS = """
             SELECT pubname FROM pg_publication
              WHERE pubname ~ '^shardflake_preflight_[0-9]+$' AND pg_has_role(pubowner, 'USAGE')
@@ -313,7 +313,7 @@ public final class Preflight {
                 library ? "" : Advice.of("bring it up to date with %s", CliCommand.UPGRADE));
     }
 
-    /** The library draws ids as its owner, for whom the sequences of the shards have to be. */
+    /** Checks that the library's owner, as whom it draws ids, may use the sequences of the shards. */
     private void checkLibraryOwner() throws SQLException {
         none(
                 "library-owner",
@@ -347,7 +347,7 @@ public final class Preflight {
                         CliCommand.GRANTS_MOVES));
     }
 
-    /** Includes the latest function that is called on the source before anything is changed there. */
+    /** Whether the source has the library, including the latest function that is called there before anything is changed. */
     private boolean hasLibrary() throws SQLException {
         return Sql.isTrue(
                 from,
@@ -417,7 +417,7 @@ public final class Preflight {
                 from,
                 TABLES + "SELECT name FROM t WHERE relkind = 'm'",
                 "refreshed on the target before the cutover, so their rows are of that time",
-                "REFRESH MATERIALIZED VIEW after the cutover, if that is too old",
+                "REFRESH MATERIALIZED VIEW after the cutover, if the rows are too old",
                 shards);
         none(
                 "always-triggers",
@@ -508,7 +508,7 @@ public final class Preflight {
         checkRehearsal(schema);
     }
 
-    /** Among them the role that will own the function library on the target, as on the source. */
+    /** The roles that are missing on the target, including the one that will own the function library there, as on the source. */
     private List<String> missingRoles(ShardSchemaCopy schema) throws SQLException {
         List<String> roles = new ArrayList<>(schema.missingRoles(shards));
         Optional<String> owner = owners.library();

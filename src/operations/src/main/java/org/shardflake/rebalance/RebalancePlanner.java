@@ -171,7 +171,7 @@ public final class RebalancePlanner {
         }
     }
 
-    /** The search ends within a rounding error of the mean. */
+    /** The mean without the rounding error that the search leaves. */
     private double exact(double mean, double total) {
         double free = total;
         double capacity = 0;

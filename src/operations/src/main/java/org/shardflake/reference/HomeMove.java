@@ -76,7 +76,7 @@ final class HomeMove {
         }
     }
 
-    /** Repair needs a home that is not being changed. */
+    /** Requires that the home is not being changed, which a repair needs. */
     private void requireWhole(Home home) throws SQLException {
         for (ReferenceStream stream : session.streams(home.server(), home.tag())) {
             if (!stream.isWhole()) {
@@ -165,7 +165,10 @@ final class HomeMove {
         session.catalog().endMove();
     }
 
-    /** Sequences are not replicated. They only go forward, since this may be repeated when the new home has drawn from them. */
+    /**
+     * Carries the positions of sequences, which are not replicated. They only go forward, since this may be repeated when the new home has drawn from
+     * them.
+     */
     static void carrySequences(ReferenceServer old, ReferenceServer now) throws SQLException {
         requireSequences(old, "USAGE");
         record Position(String sequence, long value) {}
@@ -182,7 +185,7 @@ final class HomeMove {
         }
     }
 
-    /** PostgreSQL shows no position to a role without the right, as if the sequence were unused. */
+    /** Requires the right to read positions, without which PostgreSQL shows a sequence as unused. */
     private static void requireSequences(ReferenceServer server, String right) throws SQLException {
         List<String> hidden = Sql.list(
                 server.control(),

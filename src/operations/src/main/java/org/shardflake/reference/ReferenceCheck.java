@@ -143,7 +143,7 @@ public final class ReferenceCheck {
         void run() throws SQLException;
     }
 
-    /** One server that cannot be examined does not hide what is wrong with others. */
+    /** Examines one server; if that fails, it does not hide what is wrong with others. */
     private void attempt(String server, Examination examination) {
         try {
             examination.run();
@@ -193,7 +193,7 @@ public final class ReferenceCheck {
         }
     }
 
-    /** Looks twice, since a worker that has ended is started again after a while. */
+    /** Finds trouble in two readings, since a worker that has ended is started again after a while. */
     private Optional<String> trouble(String server, Connection to) throws SQLException {
         String name = ReferenceStream.name(home.tag(), server);
         if (ReferenceStream.trouble(home.server(), from, server, to, name).isEmpty()) {

@@ -141,21 +141,21 @@ final class ReferenceServer implements AutoCloseable {
         return Sql.number(work, "SELECT version FROM shardflake.reference_version FOR UPDATE");
     }
 
-    /** Lets this transaction write to tables. */
+    /** Allows this transaction to write to tables. */
     void unguard(List<String> tables) throws SQLException {
         for (String table : tables) {
             Sql.call(work, "SELECT shardflake.unguard_reference(?::regclass)", table);
         }
     }
 
-    /** Says in the transaction what the server may do with tables. */
+    /** Records in the transaction what the server may do with tables. */
     void guard(List<String> tables, String mode, String home) throws SQLException {
         for (String table : tables) {
             Sql.call(work, "SELECT shardflake.guard_reference(?::regclass, ?, ?)", table, mode, home);
         }
     }
 
-    /** Records in the transaction what the server is. */
+    /** Records in the transaction whether the server is the home. */
     void record(String mode, String home) throws SQLException {
         Sql.call(
                 work,

@@ -212,7 +212,7 @@ final class ReferenceSession implements AutoCloseable {
         servers.values().forEach(ReferenceServer::rollback);
     }
 
-    /** Brings one server in order: its tables as those of the home, its stream, and its rows. Returns how many rows were changed. */
+    /** Repairs one server: its tables as those of the home, its stream, and its rows. Returns how many rows were changed. */
     long bring(Home home, ReferenceServer copy) throws SQLException {
         ReferenceServer from = server(home.server());
         ReferenceStream stream = new ReferenceStream(home.tag(), from, copy);

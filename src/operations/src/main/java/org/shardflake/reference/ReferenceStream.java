@@ -132,7 +132,7 @@ final class ReferenceStream {
         Sql.execute(copy.control(), "ALTER SUBSCRIPTION %s ENABLE".formatted(name));
     }
 
-    /** Learns which tables are published now; changes of others are left out silently. */
+    /** Refreshes the list of published tables; changes of others are left out silently. */
     void refresh() throws SQLException {
         Sql.execute(
                 copy.control(), "ALTER SUBSCRIPTION %s REFRESH PUBLICATION WITH (copy_data = false)".formatted(name));

@@ -212,7 +212,7 @@ public final class ReferenceTables {
         });
     }
 
-    /** Brings all servers in order: tables and rows as the home has them, and streams. Returns how many rows were changed, by server. */
+    /** Repairs all servers: tables and rows as the home has them, and streams. Returns how many rows were changed, by server. */
     public Map<String, Long> repair() {
         return Sql.translating(() -> {
             try (ReferenceSession session = ReferenceSession.open(catalog, urls)) {

@@ -55,7 +55,7 @@ final class ReferredRows {
         }
     }
 
-    /** Keeps the values as the connection's transaction sees them now. */
+    /** Reads the values as the connection's transaction sees them now. */
     static ReferredRows read(Connection connection) throws SQLException {
         Map<String, Referred> before = referred(connection);
         for (Referred columns : before.values()) {

@@ -82,7 +82,7 @@ final class RowCopy {
         return changed;
     }
 
-    /** Two rows that have exchanged a unique value cannot be updated one after the other: then unique indexes are built afterwards. */
+    /** Writes the differing rows; when two have exchanged a unique value, unique indexes are dropped first and built afterwards. */
     private long write(Table table) throws SQLException {
         Savepoint before = to.setSavepoint();
         try {

@@ -38,7 +38,7 @@ final class SchemaDeployment {
         this.streams = session.streams(home.server(), home.tag());
     }
 
-    /** Brings servers in order that lack what others have, or whose stream is broken. */
+    /** Repairs servers that lack what others have, or whose stream is broken. */
     void catchUp() throws SQLException {
         for (ReferenceStream stream : streams) {
             if (!stream.isWhole()

@@ -214,7 +214,7 @@ final class TableAdoption {
         });
     }
 
-    /** Has each shard refer to the reference table, unless its rows have changed since. */
+    /** The changeset that points each shard's foreign keys at the reference table, and drops the shard's table unless its rows have changed since. */
     private String changeSet() throws SQLException {
         String schema = Sharding.schema(FIRST);
         ReferenceServer server = session.server(map.placement(FIRST).server().name());

@@ -20,7 +20,7 @@ public final class InboundSubscriptions {
     public static final String REMEDY =
             "Drop them, or ALTER SUBSCRIPTION ... REFRESH PUBLICATION without these tables, and make them again on the target when the move is complete";
 
-    /** Enabled or not: a disabled one can be enabled at any time. A partitioned table stands for its partitions. */
+    /** Finds subscriptions, enabled or not: a disabled one can be enabled at any time. A partitioned table stands for its partitions. */
     private static final String FIND = """
             SELECT DISTINCT format('subscription %s writes to %s', s.subname, r.srrelid::regclass)
               FROM pg_subscription_rel r JOIN pg_subscription s ON s.oid = r.srsubid

@@ -23,7 +23,7 @@ public final class Replication {
     /** A temporary table for the connection string: what COPY brings is not logged. */
     private static final String SECRET = "CREATE TEMPORARY TABLE shardflake_conninfo (conninfo text) ON COMMIT DROP";
 
-    /** The block catches errors, since the server's log has the text of a statement that fails, and of those around it. */
+    /** A block that catches errors, since the server's log has the text of a failed statement and of those around it. */
     private static final String WITH_SECRET = """
             DO $$ BEGIN
                 EXECUTE format(

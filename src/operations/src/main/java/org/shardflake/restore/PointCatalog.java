@@ -51,7 +51,7 @@ final class PointCatalog {
         if (!Sql.isTrue(connection, "SELECT to_regclass('shardflake_catalog.restore_point') IS NOT NULL")) {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
-                    "the catalog is missing, or from before there were restore points",
+                    "the catalog is missing, or of a version without restore points",
                     Advice.of("bring it up to date with %s", CliCommand.UPGRADE),
                     null);
         }
@@ -104,7 +104,7 @@ final class PointCatalog {
                 name);
     }
 
-    /** Uses the name up, before any server has the point: recovery stops at the first of a name. */
+    /** Uses up the name before any server has the point, since recovery stops at the first point of a name. */
     static void begin(Connection connection, String name, long mapVersion, String placements) throws SQLException {
         Sql.update(
                 connection,

@@ -189,7 +189,7 @@ final class RestorePointRun implements AutoCloseable {
         }
     }
 
-    /** Recorded before it is made, so that the restored catalog has the record; with its place afterwards. */
+    /** Records the point before making it, so that the restored catalog has the record, and adds its place afterwards. */
     private void makeInCatalog(String name) {
         // By the session that holds the locks: if it has lost them, there is no point, and the record is incomplete.
         Instance locked = new Instance(home.identity(), true, lock, home.servers());

@@ -39,7 +39,7 @@ import org.shardflake.router.exception.CommitOutcomeUnknownException;
  */
 public final class ScriptRunner {
 
-    /** Each asks the shard whether the try before was committed. */
+    /** The number of tries, each of which asks the shard whether the previous one was committed. */
     private static final int MAX_TRIES = 5;
 
     private static final long BEFORE = -1;

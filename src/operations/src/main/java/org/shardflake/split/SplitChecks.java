@@ -262,7 +262,7 @@ final class SplitChecks {
         add(check, right, right ? setting + " is " + (wanted.isEmpty() ? "empty" : wanted) : "it " + otherwise, remedy);
     }
 
-    /** Commits on the source wait for synchronous standbys, and slots that fail over for others: this one ceases to be one. */
+    /** Checks synchronous standbys and slots that fail over, for which commits on the source and slots wait: this standby ceases to be one. */
     private void checkSynchronous() throws SQLException {
         List<String> synchronous = Sql.list(
                 from,

@@ -329,7 +329,7 @@ public final class Splitter {
         }
     }
 
-    /** Brings the standby to where it stands still with everything that a slot of the source does not send. */
+    /** Brings the standby to a stop, with everything that a slot of the source does not send. */
     private void prepare(SplitCatalog.Lease lease, MoveServerSession source, Standby standby) throws SQLException {
         if (!standby.isInRecovery()) {
             throw new MoveRefusedException(
@@ -362,7 +362,7 @@ public final class Splitter {
         }
     }
 
-    /** The publication first, since a slot knows none that is younger. */
+    /** Creates the publication before the slot, which cannot use one that is younger. */
     private void publish(Stream forward, MoveServerSession source, ShardSet shards) throws SQLException {
         forward.publish(
                 source.tables(shards).values().stream().flatMap(List::stream).toList());

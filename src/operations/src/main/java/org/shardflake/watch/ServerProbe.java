@@ -60,8 +60,8 @@ final class ServerProbe implements AutoCloseable {
     private static final Duration SHORT = Watch.PATIENCE.dividedBy(4);
 
     /**
-     * JIT takes longer than these queries. A query ends before {@link Watch#PATIENCE} does, which begins earlier: the server then
-     * says what was too much.
+     * The settings of sessions: JIT takes longer than these queries. A query ends before {@link Watch#PATIENCE} does, which begins earlier: the
+     * server then says what was too much.
      */
     private static final String SESSION =
             "SET jit = off; SET lock_timeout = '300ms'; SET statement_timeout = '3s'; SET default_transaction_read_only = on";
@@ -174,12 +174,12 @@ final class ServerProbe implements AutoCloseable {
         return url;
     }
 
-    /** Begins a look, unless the one before has not ended. */
+    /** Begins a snapshot, unless the previous one has not ended. */
     boolean begin() {
         return busy.compareAndSet(false, true);
     }
 
-    /** Looks; to be called once after {@link #begin}. */
+    /** Takes the snapshot; to be called once after {@link #begin}. */
     ServerSnapshot look() throws SQLException {
         try {
             for (int look = 1; ; look++) {
@@ -346,8 +346,8 @@ final class ServerProbe implements AutoCloseable {
     private record Position(long sequence, @Nullable Long millis) {}
 
     /**
-     * Puts a batch in the place of what was known of that range; after the last one, the next begins again. A position that cannot be
-     * read now stays what it was.
+     * Replaces what was known of a range of sequences by a batch; after the last one, the next begins again. A position that cannot be read now stays
+     * what it was.
      */
     private void rememberSequences(List<Position> batch) {
         boolean isLast = batch.size() < portions.sequences();
@@ -399,7 +399,7 @@ final class ServerProbe implements AutoCloseable {
         }
     }
 
-    /** Ends a look that takes too long; it fails then. */
+    /** Aborts a snapshot that takes too long; it then fails. */
     void abort() {
         aborted = true;
         Connection hung = connection;

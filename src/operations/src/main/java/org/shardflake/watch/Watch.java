@@ -135,7 +135,7 @@ public final class Watch implements AutoCloseable {
                 servers);
     }
 
-    /** One question at a time: a catalog that hangs gets no more of them. */
+    /** Asks the catalog, one question at a time, so that a catalog that hangs gets no more of them. */
     private Future<Known> askCatalog() {
         Future<Known> last = asked;
         if (last == null || last.isDone()) {

@@ -21,7 +21,7 @@ import java.util.Optional;
  */
 public record ExplainedId(String text, Map<String, Object> fields, List<String> warnings) {
 
-    /** Keeps the order of the fields. */
+    /** Copies the fields in their order. */
     public ExplainedId {
         fields = Collections.unmodifiableMap(new LinkedHashMap<>(fields));
         warnings = List.copyOf(warnings);

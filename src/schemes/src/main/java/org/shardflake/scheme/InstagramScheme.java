@@ -67,7 +67,7 @@ final class InstagramScheme extends NumericScheme {
                 && id.chars().anyMatch(Character::isLetter);
     }
 
-    /** 11 characters have 66 bits: those above 64 are lost, as when the numbers are computed. */
+    /** Reads a shortcode; 11 characters have 66 bits, of which those above 64 are lost, as when the numbers are computed. */
     private static long ofShortcode(String id) {
         return id.chars().asLongStream().reduce(0, (value, c) -> value << 6 | BASE64.indexOf((int) c));
     }

@@ -48,7 +48,7 @@ final class SerialScheme extends NumericScheme {
         return Optional.of(judge(this, explained, id, 90));
     }
 
-    /** Few tables have passed a million million; larger numbers usually have a structure. */
+    /** Judges a number by its size: few tables have passed a million million, and larger numbers usually have a structure. */
     static Guess judge(Scheme scheme, ExplainedId explained, long id, int best) {
         if (id < 1) {
             return new Guess(scheme, 1, "not positive", explained);

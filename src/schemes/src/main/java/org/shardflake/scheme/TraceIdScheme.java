@@ -82,7 +82,7 @@ final class TraceIdScheme extends NumericScheme {
         return (seconds & PERIOD - 1) << 38 | node << 22 | (long) chunk << 10 | counter;
     }
 
-    /** Each generator is one thread of the scheme; all threads of a process would share the count of chunks. */
+    /** A generator, which is one thread of the scheme; all threads of a process would share the count of chunks. */
     @Override
     public LongIdGenerator generator(GeneratorSettings settings) throws SQLException {
         return new Generator(Worker.of(name(), settings, 0, MAX_NODE), settings.clock());

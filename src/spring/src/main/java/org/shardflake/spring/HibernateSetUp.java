@@ -35,7 +35,7 @@ import org.springframework.orm.jpa.JpaVendorAdapter;
 import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
 
-/** Has Hibernate work on shards, and refuses configurations that would spoil them. */
+/** Configures Hibernate to work on shards, and refuses configurations that would break them. */
 final class HibernateSetUp implements BeanPostProcessor {
 
     private static final Log LOG = LogFactory.getLog(HibernateSetUp.class);

@@ -8,7 +8,7 @@ import java.io.Serial;
 import org.shardflake.ShardflakeId;
 import org.springframework.core.convert.converter.Converter;
 
-/** Ids from and to what requests and rows have. Classes, since Spring looks for their type arguments. */
+/** Converts ids from requests and rows, and back. Classes, since Spring looks for their type arguments. */
 final class IdConverters {
 
     private IdConverters() {}

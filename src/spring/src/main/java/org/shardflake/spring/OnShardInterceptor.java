@@ -36,7 +36,7 @@ final class OnShardInterceptor implements MethodInterceptor {
                 .<@Nullable Object, Exception>attempt(key, annotation.retry(), attempt -> proceed(invocation));
     }
 
-    /** Each try takes a copy, since an invocation can proceed once. */
+    /** Proceeds with a copy of the invocation for each attempt, since an invocation can proceed once. */
     private static @Nullable Object proceed(MethodInvocation invocation) throws Exception {
         try {
             return ((ProxyMethodInvocation) invocation).invocableClone().proceed();

@@ -10,7 +10,7 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.dao.TransientDataAccessResourceException;
 import org.springframework.jdbc.support.SQLExceptionSubclassTranslator;
 
-/** Knows that {@code SF001}, the refusal of a shard that moves, will pass. */
+/** Translates {@code SF001}, the refusal of a moving shard, as transient. */
 final class ShardExceptionTranslator extends SQLExceptionSubclassTranslator {
 
     private static final String FENCED = "SF001";

@@ -38,7 +38,7 @@ final class ShardTransactionManager extends JdbcTransactionManager {
         setExceptionTranslator(new ShardExceptionTranslator());
     }
 
-    /** Inside a transaction of the router, Spring finds the connection of that in it. */
+    /** The transaction object, with the connection of a router's transaction if there is one. */
     @Override
     protected Object doGetTransaction() {
         Object transaction = super.doGetTransaction();

@@ -180,7 +180,7 @@ final class ShardflakeAutoConfiguration {
         }
     }
 
-    /** Says which database it is, or jOOQ would connect to a server and ask. */
+    /** Tells jOOQ the dialect, or it would connect to a server and ask. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.jooq.DSLContext")
     @PropertySource("classpath:org/shardflake/spring/jooq.properties")

@@ -166,7 +166,7 @@ public final class Site {
         return Objects.equals(one.file().getParent(), other.file().getParent());
     }
 
-    /** Decisions are many: beside their list, they are shown only among each other. */
+    /** Whether a page is shown only among its own kind: decisions are many. */
     private static boolean isInner(Path file) {
         return file.startsWith(DOCS.resolve("decisions"))
                 && !file.getFileName().toString().equals("README.md");

@@ -72,7 +72,7 @@ final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
         return ids.handle(this);
     }
 
-    /** Kept separate, so that decoding our own ids loads no class of the other schemes. */
+    /** Decodes ids of other schemes; a separate method, so that decoding our own ids loads no class of theirs. */
     private int decodeOther(String scheme) {
         if (!ids.areDecimal()) {
             throw CliException.usage(

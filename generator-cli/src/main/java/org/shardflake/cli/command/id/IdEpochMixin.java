@@ -45,7 +45,7 @@ final class IdEpochMixin {
         return epoch != null ? EpochMixin.layout(epoch) : ofInstallation();
     }
 
-    /** Loads no class that knows servers unless there is a catalog. */
+    /** The layout of the installation; loads no class that knows servers unless there is a catalog. */
     private IdLayout ofInstallation() {
         Invocation invocation = Invocation.of(command);
         if (catalog != null && !catalog.isBlank()) {

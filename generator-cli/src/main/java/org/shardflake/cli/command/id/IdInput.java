@@ -61,7 +61,7 @@ final class IdInput {
         return exitCode;
     }
 
-    /** Negative ids make unknown options arrive here as ids; a mistyped option must not pass as one. */
+    /** Refuses mistyped options, which arrive here as ids because negative ids look like options. */
     private void checkOptions(List<String> ids) {
         for (String id : ids) {
             if (id.length() > 1 && id.charAt(0) == '-' && !Character.isDigit(id.charAt(1)) && !isAfterDashes(id)) {

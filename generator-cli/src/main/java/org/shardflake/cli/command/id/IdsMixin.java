@@ -39,7 +39,7 @@ final class IdsMixin {
         return from.read(text, key);
     }
 
-    /** Handles all of them, and returns the exit code. */
+    /** Handles all ids, and returns the exit code. */
     int handle(IdInput.Handler handler) {
         return new IdInput(command, handler).handle(ids);
     }

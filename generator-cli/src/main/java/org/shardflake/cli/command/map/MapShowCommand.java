@@ -131,7 +131,7 @@ final class MapShowCommand implements Callable<Integer> {
         LoadSample after = sampler.sample(map);
         problems.putAll(before.problems());
         problems.putAll(after.problems());
-        problems.forEach((server, problem) -> catalog.warn("no rates of %s: %s".formatted(server, problem)));
+        problems.forEach((server, problem) -> catalog.warn("no rates for %s: %s".formatted(server, problem)));
         return after.byServer(before);
     }
 

@@ -42,8 +42,8 @@ final class PlacedCopies {
     }
 
     /**
-     * Refuses a shard that its new server is known to lack while another is known to have it, and an epoch that was advanced, unless
-     * the shard's server has counted it.
+     * Refuses a shard whose new server is known to lack it while another has it, and an epoch that was advanced, unless the shard's server has
+     * recorded it.
      *
      * @throws CliException if there is such a shard or epoch
      */

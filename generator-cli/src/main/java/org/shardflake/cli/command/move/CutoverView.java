@@ -82,7 +82,7 @@ public final class CutoverView {
                 .formatted(pauses.get("p50"), pauses.get("p99"), pauses.get("max"));
     }
 
-    /** Scripts must be able to tell a failure after some shards were cut over from one before. */
+    /** Wraps a failure after some shards were cut over, so that scripts can tell it from one before. */
     public static RuntimeException partly(MoveException e, MoveProgress progress) {
         return progress.pauses().isEmpty() ? e : partly(e);
     }

@@ -15,7 +15,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 
 /**
- * The context of a command beside its arguments.
+ * The context of a command apart from its arguments.
  *
  * @param in its standard input
  * @param environment its environment variables
@@ -25,7 +25,7 @@ import picocli.CommandLine.Model.CommandSpec;
 public record Invocation(
         InputStream in, Map<String, String> environment, Settings settings, Optional<Predicate<String>> agreement) {
 
-    /** The root command, which holds it. */
+    /** The root command, which holds the invocation. */
     public interface Root {
         Invocation invocation();
 

@@ -82,7 +82,7 @@ public final class OutputMixin {
         });
     }
 
-    /** As {@link #print}, again and again: a table on a terminal takes the place of the one before. */
+    /** Prints like {@link #print}, repeatedly: on a terminal, each table replaces the one before. */
     public void printAgain(Redraw redraw, Object facts, Supplier<String> table) {
         if (format == OutputFormat.TABLE) {
             redraw.show(Visible.lines(table.get()));

@@ -22,7 +22,7 @@ import org.shardflake.deploy.ShardDrift;
 /** Shows what was or would be deployed, for people and for machines. */
 public final class DeployView {
 
-    /** Limits output: a change that fails on every shard would fill the screen. */
+    /** The limit on output, since a change that fails on every shard would fill the screen. */
     private static final int SHOWN = 20;
 
     private DeployView() {}
@@ -200,7 +200,7 @@ public final class DeployView {
         if (only) {
             return group.size() == 1
                     ? "FOR SHARD %s".formatted(group.example())
-                    : "FOR SHARD %s, AND LIKEWISE FOR THE OTHERS".formatted(group.example());
+                    : "SHARD %s, AS FOR THE OTHERS".formatted(group.example());
         }
         String where = where(group);
         if (group.sql().isEmpty()) {

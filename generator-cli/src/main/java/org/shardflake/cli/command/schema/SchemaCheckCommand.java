@@ -52,7 +52,7 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake schema check --uid-column uid"})
 final class SchemaCheckCommand implements Callable<Integer> {
 
-    /** Limits output: rows that are wrong everywhere would fill the screen. */
+    /** The limit on output, since rows that are wrong everywhere would fill the screen. */
     private static final int SHOWN = 20;
 
     @Spec

@@ -60,7 +60,7 @@ final class SchemaRollbackCommand implements Callable<Integer> {
             names = "--count",
             paramLabel = "N",
             required = true,
-            description = "How many of the last changesets that any shard has had to undo.")
+            description = "Number of changesets to undo, the last that any shard has had.")
     private int count;
 
     @Mixin
@@ -115,7 +115,7 @@ final class SchemaRollbackCommand implements Callable<Integer> {
         }
     }
 
-    /** Asks, without keeping anybody from the servers in the meantime. */
+    /** Asks for confirmation without holding locks in the meantime. */
     private DeployPreview confirm(ShardMap map) throws InterruptedException {
         DeployPreview preview;
         try (SchemaDeployer deployer = prepare(map)) {

@@ -190,7 +190,10 @@ final class ServerSplitCommand implements Callable<Integer> {
                 "give --standby, --as and --shards"));
     }
 
-    /** The copies are those of a standby, so comparing each at its cutover would only delay the others. */
+    /**
+     * The settings of the move, which compares afterwards: the copies are those of a standby, and comparing each at its cutover would only delay the
+     * others.
+     */
     private MoveSettings settings() {
         return moves.settings(usual -> usual.pause(pause).verify(false));
     }

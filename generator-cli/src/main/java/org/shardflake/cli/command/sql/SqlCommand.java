@@ -91,7 +91,7 @@ public final class SqlCommand implements Callable<Integer> {
     private @Nullable Total total;
 
     static final class Total {
-        @Option(names = "--count", description = "Print only how many rows the query has in all shards.")
+        @Option(names = "--count", description = "Print only the number of rows in all shards.")
         private boolean count;
 
         @Option(

@@ -80,7 +80,7 @@ final class SqlRead {
         }
     }
 
-    /** Asks a shard for the columns, by a row that has nothing in them. */
+    /** Asks a shard for the columns, with a query that returns an empty row. */
     private void header(String sql, boolean withShard, int shard, RowsWriter rows) {
         String nothing = "SELECT rows.* FROM (VALUES (1)) AS one LEFT JOIN (%s\n) AS rows ON false".formatted(sql);
         router.forEachRow(

@@ -139,7 +139,7 @@ public final class TopCommand implements Callable<Integer> {
         }
     }
 
-    /** The load can be watched while the catalog is down: then shards are where they were. */
+    /** Reloads the map; while the catalog is down, shards are assumed to be where they were. */
     private ShardMap reload(ShardMap last) {
         try {
             return catalog.catalog().load();

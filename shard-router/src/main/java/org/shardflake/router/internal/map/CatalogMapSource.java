@@ -238,14 +238,14 @@ public final class CatalogMapSource implements MapSource {
         }
     }
 
-    /** Written out, since the first comparison of records takes Java milliseconds, and this one is made while the application starts. */
+    /** Compares revisions by hand: the first comparison of records takes Java milliseconds, and this one is made while the application starts. */
     private static boolean isSame(MapRevision now, @Nullable MapRevision before) {
         return before != null
                 && now.version() == before.version()
                 && now.changedAt().equals(before.changedAt());
     }
 
-    /** Asks again on a new connection if the kept one fails, as it may have been cut since. */
+    /** Asks for the revision, again on a new connection if the kept one fails, as it may have been cut since. */
     private MapRevision askRevision() {
         boolean wasKept = kept.isOpen();
         try {

@@ -21,7 +21,7 @@ import org.shardflake.catalog.LookupDefinition;
 /** The catalog's lookups, of some seconds ago at most unless the catalog is down. Thread-safe. */
 public final class Lookups {
 
-    /** {@code lookup drop} waits longer than this. */
+    /** The time after which a lookup is read again; {@code lookup drop} waits longer. */
     private static final Duration LOOK_AGAIN = Duration.ofSeconds(10);
     /** The catalog is asked no more often than this by calls that miss a lookup. They wait for their turn, mostly in a transaction, so this is short. */
     private static final Duration BETWEEN_MISSES = Duration.ofMillis(50);

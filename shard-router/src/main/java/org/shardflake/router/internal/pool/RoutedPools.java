@@ -29,9 +29,9 @@ public final class RoutedPools implements AutoCloseable {
     private final ReentrantLock changingRoutes = new ReentrantLock();
     private final Set<ServerPool> draining = ConcurrentHashMap.newKeySet();
     private volatile Routes routes;
-    /** Set once the router takes no more work. */
+    /** Whether the router has stopped admitting work. */
     private volatile boolean closed;
-    /** Set once its connections were closed under work that did not finish in time. */
+    /** Whether connections were closed under work that did not finish in time. */
     private volatile boolean cut;
 
     public RoutedPools(MapSource maps, PoolSettings settings, Duration drainTimeout, Duration closeTimeout) {
@@ -108,7 +108,7 @@ public final class RoutedPools implements AutoCloseable {
         }
     }
 
-    /** Takes no more work, and waits for the work that runs, for some time. */
+    /** Stops admitting work, and waits for the running work for some time. */
     public void stop() {
         changingRoutes.lock();
         try {

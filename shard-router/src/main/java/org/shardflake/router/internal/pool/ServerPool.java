@@ -49,7 +49,7 @@ public final class ServerPool {
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final long DRAIN_CHECK_MILLIS = 20;
     private static final int CANCEL_TIMEOUT_SECONDS = 1;
-    /** The driver waits this much longer than the server's own limit. */
+    /** The time that the driver waits longer than the server's own limit. */
     private static final int ANSWER_SECONDS = 10;
     /** A statement is only cheap after some uses that are counted per shard, so their count begins early. A text for one use isn't kept. */
     private static final int PREPARED_AT_USE = 2;
@@ -216,7 +216,7 @@ public final class ServerPool {
         }
     }
 
-    /** Tries the first login before the pool, which would retry until its timeout; false if the server cannot be reached. */
+    /** Tries a first login, which the pool would retry until its timeout; false if the server cannot be reached. */
     private boolean logsIn(FirstLogin login, PGSimpleDataSource source) {
         try {
             source.setLoginTimeout(
@@ -290,8 +290,8 @@ public final class ServerPool {
     }
 
     /**
-     * Has the server end statements that take too long, and the driver give up a silent server some time later. A pooler
-     * refuses or ignores the server's part, so behind a URL for applications that is for their role's settings.
+     * Makes the server end statements that take too long, and the driver give up a silent server some time later. A pooler refuses or ignores the
+     * server's part, so behind a URL for applications that is for their role's settings.
      */
     private void limit(PGSimpleDataSource source) {
         Duration limit = settings.statementTimeout();

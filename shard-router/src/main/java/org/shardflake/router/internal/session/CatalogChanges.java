@@ -23,9 +23,9 @@ record CatalogChanges(@Nullable String counters, long looked) {
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
 
     /**
-     * Another text after each object that was created, changed or dropped in the database, within seconds; nothing if PostgreSQL does not
-     * count. The counters begin anew after a crash and on a standby that was promoted, so the text has when they began. By functions, since some
-     * servers take the views away from applications.
+     * A text that changes with each object created, changed or dropped in the database, within seconds; empty if PostgreSQL does not count. The
+     * counters begin anew after a crash and on a standby that was promoted, so the text has when they began. By functions, since some servers take
+     * the views away from applications.
      */
     private static final String CHANGES = """
             SELECT CASE WHEN pg_catalog.current_setting('track_counts')::boolean

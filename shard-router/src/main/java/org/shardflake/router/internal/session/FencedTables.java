@@ -21,7 +21,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The names that only tables with fences have in the shards of a server: who has written to one holds a lock that a fence waits for. A
+ * The names that only tables with fences have in the shards of a server: a transaction that has written to one holds a lock that a fence waits for. A
  * view, or a table with rules, may pass the write on to something that is not of the shard. Thread-safe.
  *
  * <p>A name is asked for once, and again when something was created, changed or dropped on the server; that is looked at once a minute.
@@ -31,7 +31,7 @@ public final class FencedTables {
 
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final long OUTDATED_NANOS = Duration.ofMinutes(2).toNanos();
-    /** Beyond this many names, further ones are not asked for. */
+    /** The number of names beyond which further ones are not asked for. */
     private static final int MOST = 1_000;
 
     private static final String LOOK = """

@@ -46,7 +46,7 @@ public final class LeasedConnection extends ForwardingConnection {
 
     private static final String ASK_AND_COMMIT = "SELECT shardflake.require_open(?); COMMIT";
     private static final int OID_OF_REGCLASS = 2205;
-    /** About five seconds of cancels; see {@link RunningReads#cancel}. */
+    /** The number of cancels, for about five seconds; see {@link RunningReads#cancel}. */
     private static final int MAX_CANCELS = 8;
 
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
@@ -147,8 +147,8 @@ public final class LeasedConnection extends ForwardingConnection {
     }
 
     /**
-     * Has names without a schema found in the shard's first, until the transaction ends, or, in auto-commit mode, until
-     * the connection is given back.
+     * Makes names without a schema resolve to the shard's first, until the transaction ends, or, in auto-commit mode, until the connection is given
+     * back.
      */
     void searchShard() throws SQLException {
         searchShard(shard);
@@ -253,7 +253,7 @@ public final class LeasedConnection extends ForwardingConnection {
         return sql;
     }
 
-    /** Looked up once for each statement, though it is watched first and reports afterwards. */
+    /** The effects of a text, computed once for each statement, which is watched first and reports afterwards. */
     private SqlEffects.Facts facts(String sql) {
         SqlEffects.Facts facts = latestFacts;
         if (facts == null || !sql.equals(latestSql)) {
@@ -297,7 +297,7 @@ public final class LeasedConnection extends ForwardingConnection {
             return counts;
         }
 
-        /** The fence was down, and the transaction, if there is one, holds a lock from now on. */
+        /** Notes that the fence is down, and that the transaction, if there is one, holds a lock from now on. */
         private void written() {
             if (!holdsLock && driver.isOpen()) {
                 holdsLock = lender.isWaitedFor(table);
@@ -364,7 +364,7 @@ public final class LeasedConnection extends ForwardingConnection {
         super.setAutoCommit(autoCommit);
     }
 
-    /** Resets a session that a pooler gives to others after this transaction; on our return it would be too late. */
+    /** Resets a session that a pooler gives to others after this transaction; when we return it, it would be too late. */
     private void resetShared() throws SQLException {
         if (hasTraces && lender.isShared() && driver.isOpen()) {
             lender.resetState(driver);

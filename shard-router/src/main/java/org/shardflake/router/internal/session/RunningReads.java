@@ -114,7 +114,7 @@ public final class RunningReads {
         }
     }
 
-    /** Sends all cancels at once, since each would wait for a server that does not answer. */
+    /** Sends all cancels in parallel, since each would wait for a server that does not answer. */
     private void cancelAll() {
         List<Thread> cancelling = running.stream()
                 .map(cancel -> daemon(cancel, "shardflake-cancel"))

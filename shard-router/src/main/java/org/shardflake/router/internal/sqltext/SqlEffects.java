@@ -28,7 +28,7 @@ import org.shardflake.server.internal.sqltext.SqlTokens.Token;
  */
 public final class SqlEffects {
 
-    /** Stands for the schema of any shard, so that all shards share an entry. */
+    /** A placeholder for the schema of any shard, so that all shards share an entry. */
     private static final String ANY_SHARD = "shard_nnnn";
 
     private static final TextCache<Facts> KNOWN = new TextCache<>();
@@ -47,9 +47,9 @@ public final class SqlEffects {
     /** The effect that a text may have. */
     public enum Effect {
         NONE,
-        /** The locks that the transaction holds, or whether its writes meet fences. */
+        /** The text may change the locks that the transaction holds, or whether its writes meet fences. */
         LOCKS,
-        /** The search_path, until the transaction ends, and perhaps {@link #LOCKS}. */
+        /** The text may change the search_path until the transaction ends, and perhaps {@link #LOCKS}. */
         PATH,
         SESSION
     }

@@ -28,7 +28,7 @@ import org.shardflake.server.internal.sqltext.SqlTokens.Token;
  */
 public final class TableNamesReader {
 
-    /** PostgreSQL cuts off longer names. */
+    /** The length to which PostgreSQL truncates names. */
     private static final int LONGEST_NAME = 63;
 
     /** Known names by the whole text: a text without a schema is the same in every shard. */
@@ -40,7 +40,7 @@ public final class TableNamesReader {
     /** Words that end a list of tables. */
     private static final Set<String> AFTER_TABLES = words(
             "set where group having window union intersect except order limit offset fetch for returning select values");
-    /** Words after a WITH that begins no clause of queries. */
+    /** Words after a WITH that does not begin a common table expression. */
     private static final Set<String> AFTER_OTHER_WITH = words("ties ordinality time");
     /** Words before the name of a type or a collation, which may be a reserved word. */
     private static final Set<String> BEFORE_TYPE = words(":: as collate");
@@ -50,7 +50,7 @@ public final class TableNamesReader {
             "current_schema current_setting nextval currval to_regclass next_id next_ids operator table xmltable",
             "regclass regcollation regconfig regdictionary regoper regoperator regproc regprocedure regtype regnamespace");
 
-    /** PostgreSQL's reserved words: without quotes none of them is a table's or column's name. */
+    /** PostgreSQL's reserved words, which without quotes are never the name of a table or column. */
     private static final Set<String> RESERVED = words(
             "all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create",
             "current_catalog current_date current_role current_time current_timestamp current_user default deferrable desc",

@@ -200,7 +200,7 @@ public final class SqlTokens {
         return c >= '0' && c <= '9';
     }
 
-    /** PostgreSQL takes all characters beyond ASCII for letters, spaces too. */
+    /** Whether a character may begin a name; PostgreSQL takes all characters beyond ASCII for letters, even spaces. */
     private static boolean isNameStart(char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c >= 128;
     }

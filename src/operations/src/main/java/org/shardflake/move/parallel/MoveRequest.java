@@ -7,7 +7,7 @@ package org.shardflake.move.parallel;
 import org.shardflake.ShardSet;
 import org.shardflake.move.Move;
 
-/** Shards that are to go from one server to another. */
+/** Shards to move from one server to another. */
 public record MoveRequest(String source, String target, ShardSet shards) {
 
     /** An interrupted move, to be continued. */

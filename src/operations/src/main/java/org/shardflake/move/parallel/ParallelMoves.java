@@ -40,7 +40,7 @@ import org.shardflake.preflight.PreflightCheck;
 import org.shardflake.preflight.PreflightReport;
 
 /**
- * Several moves at once, within limits that they share: bytes a second, write pauses a minute, and one cutover at a time.
+ * Several concurrent moves, within limits that they share: bytes a second, write pauses a minute, and one cutover at a time.
  *
  * <p>A move has nothing in common with another one but its servers: it has its own shards, which are in no other move, its own lease,
  * claim, slots and subscriptions. So one server may be the source of several, the target of several, or both; see decision 0043. When a
@@ -56,7 +56,7 @@ public final class ParallelMoves {
 
     private static final int END_SECONDS = 30;
 
-    /** Hears of the moves, from several threads. */
+    /** Receives news of the moves, from several threads. */
     public interface Watcher {
 
         /** Ignores everything. */
@@ -291,7 +291,7 @@ public final class ParallelMoves {
         return done;
     }
 
-    /** Asked of the servers once, with what is in use then. Room for one is assumed, since the checks before a move say more. */
+    /** The room of each server, asked once. Room for one is assumed, since the checks before a move say more. */
     private Map<String, Integer> room(List<Work> works) {
         Map<String, Integer> rooms = new TreeMap<>();
         TreeSet<String> servers = new TreeSet<>();

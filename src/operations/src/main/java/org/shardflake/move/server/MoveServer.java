@@ -16,7 +16,7 @@ import org.shardflake.server.ServerUrl;
  */
 public record MoveServer(String name, ServerUrl url) {
 
-    /** Messages about sessions of the server have its name. */
+    /** Names the URL, so that messages about sessions have the server's name. */
     public MoveServer {
         url = url.named(name);
     }

@@ -110,7 +110,7 @@ record SchemaSource(String location, String uidColumn) {
         return root;
     }
 
-    /** Integration tests may have the application as a jar; Liquibase gets a copy of the changelog's directory. */
+    /** Unpacks the changelog's directory for Liquibase if integration tests have the application as a jar. */
     private Path unpacked() throws IOException {
         Path root = Files.createTempDirectory("shardflake-changelog");
         String first = path().contains("/") ? path().replaceFirst("/.*", "/**") : path();

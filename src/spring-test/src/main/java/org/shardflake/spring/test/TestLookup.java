@@ -18,7 +18,7 @@ public @interface TestLookup {
     /** The name, such as account.email. */
     String value();
 
-    /** Whether one row only can hold a value. */
+    /** Whether only one row can hold a value. */
     boolean unique() default true;
 
     /** Whether the letters A to Z are taken for a to z. */

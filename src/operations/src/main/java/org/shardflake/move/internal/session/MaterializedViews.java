@@ -15,7 +15,7 @@ import org.shardflake.move.exception.MoveException;
 /** The materialized views of moving shards: replication does not carry their rows. */
 public final class MaterializedViews {
 
-    /** Older ones first, since newer ones may read them. */
+    /** Finds materialized views, older ones first, since newer ones may read them. */
     private static final String FIND = """
             SELECT n.nspname, format('%%I.%%I', n.nspname, c.relname)
               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -59,7 +59,7 @@ public class PersonService {
                 .single();
     }
 
-    /** Every shard's server has the same. */
+    /** The countries, which every shard's server has. */
     public List<Country> countries() {
         return shards.read(
                 ShardKey.shard(0),
