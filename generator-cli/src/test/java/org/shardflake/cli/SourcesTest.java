@@ -107,7 +107,7 @@ class SourcesTest {
                         assertThat(count).describedAs("files in %s", folder).isLessThanOrEqualTo(FILES_OF_A_PACKAGE));
     }
 
-    /** Or somebody's name ends a quote one day, and the rest of it is run. */
+    /** Or someone's name ends a quote one day, and the rest of it is run. */
     @Test
     void oneClassQuotesForSql() {
         List<String> found = new ArrayList<>();

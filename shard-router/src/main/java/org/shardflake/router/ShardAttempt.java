@@ -39,7 +39,7 @@ public final class ShardAttempt {
         this.takenBack = takenBack;
     }
 
-    /** Work with connections of its own. */
+    /** An attempt that leases its own connections. */
     static ShardAttempt of(ShardKey key, int shard, ShardExecutor executor, TakenBack takenBack) {
         return new ShardAttempt(executor, key, shard, null, takenBack);
     }

@@ -139,7 +139,7 @@ final class ShardExecutor {
         tookEffect(running.get(Thread.currentThread()));
     }
 
-    /** The tries of one piece of work. */
+    /** The attempts at one piece of work. */
     private abstract static class Attempts<T extends @Nullable Object, X extends Exception> {
 
         private int count;

@@ -92,7 +92,7 @@ public final class EqualCopies {
         }
     }
 
-    /** What two sessions see, of which the first is on the source. */
+    /** The snapshots of two sessions, of which the first is on the source. */
     public record Moment(Point source, Point target) {
 
         public static Moment read(Connection source, Connection target) throws SQLException {

@@ -154,7 +154,7 @@ public record TableDifference(
         return differences;
     }
 
-    /** How many rows differ, in words. */
+    /** The number of differing rows, in words. */
     public static String count(Collection<List<TableDifference>> differences) {
         List<TableDifference> all = differences.stream().flatMap(List::stream).toList();
         long rows = all.stream()

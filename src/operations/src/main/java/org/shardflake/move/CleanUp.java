@@ -76,7 +76,7 @@ public final class CleanUp {
         session.lease().end(move.phase() == MovePhase.COMPLETING ? "move completed" : "move cancelled");
     }
 
-    /** Removes what a move has on its source, and asks nobody else. */
+    /** Removes what a move has on its source, without asking the other server. */
     public static void ofSource(MoveServerSession source, String tag) throws SQLException {
         Stream.reverse(tag, source, source).dropSubscription();
         Stream forward = Stream.forward(tag, source, source);

@@ -115,12 +115,12 @@ public final class Mover {
         this.follower = follower;
     }
 
-    /** Another one, for a move at the same time; the limits of the settings are for both together. */
+    /** Another mover, for a concurrent move; the limits of the settings are for both together. */
     public Mover beside(MoveListener another) {
         return new Mover(catalog, servers, settings, limits, another, follower);
     }
 
-    /** How many more moves a server has room for. */
+    /** The number of additional moves that a server has room for. */
     public ServerCapacity room(String server) {
         MoveServer its = servers.apply(server);
         return Sql.translating(() -> Sql.with(

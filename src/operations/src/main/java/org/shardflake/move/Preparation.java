@@ -138,7 +138,7 @@ final class Preparation {
         }
     }
 
-    /** The library may have been missing when the move was taken over. */
+    /** Claims the target again, since the library may have been missing when the move was taken over. */
     private void claimTarget() throws SQLException {
         Sql.call(
                 session.target().control(),

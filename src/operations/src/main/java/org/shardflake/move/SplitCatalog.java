@@ -273,7 +273,7 @@ public final class SplitCatalog {
             return new MoveException("another command has taken over the split; check whether it continues");
         }
 
-        /** Records the move, which goes on counting claims where the split stops. */
+        /** Records the move; its claim counter continues from the split's. */
         public void recordMove() throws SQLException {
             Split split = split();
             Sql.inTransaction(connection, () -> {

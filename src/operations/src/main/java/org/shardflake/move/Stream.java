@@ -44,7 +44,7 @@ public final class Stream {
         this.subscriber = subscriber;
     }
 
-    /** From the source to the target. */
+    /** The stream from the source to the target. */
     public static Stream forward(String tag, MoveServerSession source, MoveServerSession target) {
         return new Stream(tag, "forward", source, target);
     }
@@ -376,7 +376,7 @@ public final class Stream {
         Replication.dropPublication(publisher.control(), name, publisher.checkClaim());
     }
 
-    /** Ends the sender that may still use it. */
+    /** Drops the slot, and ends the sender that may still use it. */
     public void dropSlot() throws SQLException {
         Replication.dropSlot(publisher.control(), name);
     }

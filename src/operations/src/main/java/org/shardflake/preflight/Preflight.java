@@ -112,7 +112,7 @@ public final class Preflight {
                 }));
     }
 
-    /** Those checks that also concern shards that a standby of the source takes over. */
+    /** The checks that also apply to shards that a standby of the source takes over. */
     public static List<PreflightCheck> ofSplit(
             MoveServer source, MoveServer target, ShardSet shards, Connection from, Connection standby)
             throws SQLException {
@@ -525,7 +525,7 @@ public final class Preflight {
     private void checkRehearsal(ShardSchemaCopy schema) throws SQLException {
         if (checks.stream()
                 .anyMatch(check -> REHEARSAL_NEEDS.contains(check.name()) && check.outcome() == Outcome.FAILED)) {
-            add("schema", Outcome.OK, "not compared, since something else is to be mended first", "");
+            add("schema", Outcome.OK, "not compared, since something else has to be fixed first", "");
         } else if (!SameLibrary.isOn(from, to)) {
             add(
                     "schema",

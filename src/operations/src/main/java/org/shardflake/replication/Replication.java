@@ -117,7 +117,7 @@ public final class Replication {
         Sql.execute(connection, WITH_SECRET.formatted(statement));
     }
 
-    /** Whether the role may say that the server does not log its warnings. */
+    /** Whether the role may keep its warnings out of the server's log. */
     public static boolean silencesTheLog(Connection connection) throws SQLException {
         return Sql.isTrue(connection, "SELECT has_parameter_privilege('log_min_messages', 'SET')");
     }
@@ -156,7 +156,7 @@ public final class Replication {
         return Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ?)", name);
     }
 
-    /** Whether a slot is there, and the write-ahead log that it needs. */
+    /** Whether a slot exists with the write-ahead log that it needs. */
     public static boolean keepsLog(Connection connection, String name) throws SQLException {
         return Sql.isTrue(
                 connection,

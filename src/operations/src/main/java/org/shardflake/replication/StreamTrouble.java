@@ -19,9 +19,9 @@ import org.shardflake.server.SessionFailedException;
  */
 public record StreamTrouble(String what, Outlook outlook) {
 
-    /** What can become of it. */
+    /** Whether a problem resolves by itself. */
     public enum Outlook {
-        /** What the move needs is gone: it has to be ended, see {@link Move#wayOut}. */
+        /** The move has lost something that it needs and has to be ended, see {@link Move#wayOut}. */
         ENDING,
         /** Someone has to fix it. */
         LASTING,
@@ -149,7 +149,7 @@ public record StreamTrouble(String what, Outlook outlook) {
                                 .formatted(publisher.name(), stream));
     }
 
-    /** What a publisher waits for before it sends anything. */
+    /** The trouble of a publisher that waits for standbys before it sends anything. */
     public static Optional<StreamTrouble> lackOfStandbys(String stream, Side publisher, String subscriber)
             throws SQLException {
         return Sql.list(publisher.connection(), LACKING_STANDBYS, row -> Optional.ofNullable(row.getString(1)), stream)

@@ -120,7 +120,8 @@ final class TopView {
     /** A line for each server that could not be sampled. */
     String problems() {
         StringBuilder lines = new StringBuilder();
-        sample.problems().forEach((server, problem) -> lines.append("no rates for %s: %s%n".formatted(server, problem)));
+        sample.problems()
+                .forEach((server, problem) -> lines.append("no rates for %s: %s%n".formatted(server, problem)));
         return lines.toString();
     }
 }

@@ -241,7 +241,7 @@ public final class PartedCopy {
         return DeferredIndexes.missingIndexes(source, target, parted.number);
     }
 
-    /** Builds an index; others of the table may be built over other connections meanwhile. */
+    /** Builds an index; other indexes of the table may be built over other connections at the same time. */
     public void build(String index) throws SQLException {
         Sql.inTransaction(target, () -> {
             Sql.execute(target, checkClaim + DeferredIndexes.MEMORY);

@@ -68,7 +68,7 @@ public record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
                 table, key.orElse(""), key.isPresent() ? bounds(source, table, key.get(), partSize) : List.of());
     }
 
-    /** Whether so many bytes may be a table, or have one, that is split. */
+    /** Whether this many bytes may be a table, or contain one, that is split. */
     public static boolean isLarge(long bytes, long partSize) {
         return bytes / FEWEST_PARTS > partSize;
     }

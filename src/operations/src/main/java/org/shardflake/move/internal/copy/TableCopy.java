@@ -88,7 +88,7 @@ public final class TableCopy {
         this.throttle = throttle;
     }
 
-    /** What the source says of a table. */
+    /** The source's description of a table. */
     public Table table(String name) throws SQLException {
         return Sql.list(source, TABLE, row -> Table.read(name, row), name).get(0);
     }

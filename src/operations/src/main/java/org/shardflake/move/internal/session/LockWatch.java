@@ -142,7 +142,7 @@ public final class LockWatch implements AutoCloseable {
         lease = process;
     }
 
-    /** Cancels nothing until that is closed: what closes and opens a shard has limits of its own, and has to come to its end. */
+    /** Suspends cancelling until closed: the work that closes and opens a shard has its own limits, and has to finish. */
     public Endless endless() {
         isEndless = true;
         return () -> isEndless = false;

@@ -123,7 +123,7 @@ public final class MoveServerSession implements AutoCloseable {
         return control;
     }
 
-    /** Opens another connection, which ends when somebody else takes over the move; the caller closes it. */
+    /** Opens another connection, which is closed when another command takes over the move; the caller closes it. */
     public Connection connect() throws SQLException {
         return server.connect(application(tag));
     }
@@ -133,7 +133,7 @@ public final class MoveServerSession implements AutoCloseable {
         return "SELECT shardflake.check_claim(%s, %s);\n".formatted(Sql.quote(tag), claim);
     }
 
-    /** Makes the server obey nobody's claim any more. */
+    /** Withdraws the claim, so that the server obeys no command. */
     public void giveUpClaim() throws SQLException {
         Sql.call(control, "DELETE FROM shardflake.move_claim WHERE move = ?", tag);
     }

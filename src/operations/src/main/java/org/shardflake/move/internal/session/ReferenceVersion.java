@@ -8,7 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import org.shardflake.jdbc.Sql;
 
-/** How far a server is with reference tables, to which the rows of shards may refer. */
+/** The version of reference tables on a server, to which the rows of shards may refer. */
 public final class ReferenceVersion {
 
     private ReferenceVersion() {}

@@ -17,17 +17,17 @@ public final class RetryDeadline {
         this.duration = duration;
     }
 
-    /** What is left of it; starts it. */
+    /** The time left; starts the deadline. */
     public Duration left() {
         return isOver() ? Duration.ZERO : Duration.ofNanos(Math.max(0, end - System.nanoTime()));
     }
 
-    /** Starts anew. */
+    /** Starts the time again. */
     public void restart() {
         running = false;
     }
 
-    /** Whether it has run out. */
+    /** Whether the time is over. */
     public boolean isOver() {
         if (!running) {
             running = true;

@@ -27,7 +27,7 @@ public final class SameServer implements AutoCloseable {
         return new SameServer(connection, key);
     }
 
-    /** Whether another connection leads there, in whatever database. */
+    /** Whether another connection leads to the same server, in whatever database. */
     public boolean has(Connection another) throws SQLException {
         return has(another, "true");
     }

@@ -20,7 +20,7 @@ public final class Sleep {
         }
     }
 
-    /** For waits under a millisecond, during which an interruption can wait too. */
+    /** Sleeps for less than a millisecond, during which an interruption can wait. */
     public static void micros(long micros) {
         LockSupport.parkNanos(micros * 1000);
         if (Thread.interrupted()) {
