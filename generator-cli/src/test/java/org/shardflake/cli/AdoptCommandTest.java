@@ -429,7 +429,7 @@ class AdoptCommandTest {
                 UPDATE shardflake_adopt.adoption SET state = 'CLOSED';
                 ALTER TABLE old.photo ENABLE ALWAYS TRIGGER shardflake_adopt_closed
                 """);
-        assertThat(adopt("old.photo", "--key=uid").out()).contains("it takes no writes, since --finish was killed");
+        assertThat(adopt("old.photo", "--key=uid").out()).contains("it is closed to writes, since --finish was killed");
         assertThat(adopt("old.photo", "--key=uid", "--reopen").exitCode()).isZero();
         installation.execute(OLD, "UPDATE old.photo SET title = 'open' WHERE id = 2");
         assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").exitCode())

@@ -156,7 +156,7 @@ class ConfigCommandTest {
         environment.put("SHARDFLAKE_CONFIG", "nowhere.yaml");
         Result nowhere = launch("map", "show");
         assertThat(nowhere)
-                .isEqualTo(new Result(2, "", "error: SHARDFLAKE_CONFIG names nowhere.yaml, which is not there\n"));
+                .isEqualTo(new Result(2, "", "error: SHARDFLAKE_CONFIG names nowhere.yaml, which does not exist\n"));
         write("output: xml\n");
         assertThat(launch("map", "show").err()).contains("'xml' is not one of table, json, yaml");
     }

@@ -399,7 +399,7 @@ class ConsoleChangesTest {
 
         assertThat(refused.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err()).isEqualTo("""
-                error: the catalog is of an older version, whose history does not take the commands of a console
+                error: the catalog is of an older version, whose history cannot record commands of a console
                 hint: bring it up to date with shardflake upgrade, or leave out --allow-changes
                 """);
     }

@@ -135,7 +135,7 @@ class DoctorCommandsTest {
         shards.executeAsUser("db1", "ALTER TABLE shard_0003.account ENABLE TRIGGER USER");
         assertThat(isFenced("db1", 3)).isFalse();
 
-        assertThat(finds("warning", "db1", "fence-trigger").out()).contains("in shards 3 that are down");
+        assertThat(finds("warning", "db1", "fence-trigger").out()).contains("in shards 3 that are open");
 
         assertThat(launch("doctor", "--fix").exitCode()).isZero();
         assertThat(launch("doctor").out()).doesNotContain("fence-trigger");
@@ -314,7 +314,7 @@ class DoctorCommandsTest {
 
         assertThat(finds("problem", "catalog", "move-interrupted").out())
                 .contains("move 1 was interrupted at the cutover of shards 3, which may be closed to writes")
-                .contains("then go on with shardflake move cutover 1");
+                .contains("then continue with shardflake move cutover 1");
         isMendedBy("reconcile");
         assertThat(isFenced("db1", 3)).isFalse();
         assertThat(launch("move", "cutover").exitCode()).isZero();
@@ -394,11 +394,11 @@ class DoctorCommandsTest {
     @Test
     void aMoveThatNobodyWorksOn() throws SQLException {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-        mover.begin("db1", "db2", ShardSet.range(2, 3), "");
+        mover.beginOrResume("db1", "db2", ShardSet.range(2, 3), "");
 
         assertThat(finds("warning", "catalog", "move-interrupted").out())
                 .contains("move 1 of shards 2,3 is preparing, and its command no longer runs")
-                .contains("go on with shardflake move start --shards 2,3 --to db2");
+                .contains("continue with shardflake move start --shards 2,3 --to db2");
     }
 
     @Test

@@ -200,7 +200,7 @@ class FailoverSlotsIT {
         NoteLoad load = new NoteLoad(notes.catalog(), REST);
         try (load) {
             load.awaitMore(50);
-            Move move = mover.begin("db1", "db2", ShardSet.of(1), "a test");
+            Move move = mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test");
             mover.carryOut(move, false);
             load.awaitMore(50);
         }
@@ -263,7 +263,7 @@ class FailoverSlotsIT {
         MoveListener listener = tellingOf(told);
         ShardSet shard = ShardSet.of(1);
         Mover mover = notes.mover(listener);
-        long id = mover.follow(mover.begin("db1", "db2", shard, "a test").id()).id();
+        long id = mover.follow(mover.beginOrResume("db1", "db2", shard, "a test").id()).id();
         String conninfo = query(standby, "SELECT quote_literal(current_setting('primary_conninfo'))");
         standby.disconnect();
         execute(failing, "ALTER SYSTEM RESET synchronous_standby_names"); // As Patroni does for writers.
@@ -302,7 +302,7 @@ class FailoverSlotsIT {
         create("db1", true);
         Mover mover = notes.mover(MoveListener.NONE);
         long id = mover.follow(
-                        mover.begin("db1", "db2", ShardSet.of(1), "a test").id())
+                        mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test").id())
                 .id();
         awaitSlots();
         Files.createFile(Path.of(query(failing, "SHOW data_directory"), "standby.signal"));
@@ -342,7 +342,7 @@ class FailoverSlotsIT {
         create(its, false);
         Mover mover = notes.mover(MoveListener.NONE);
         long id = mover.follow(
-                        mover.begin("db1", "db2", ShardSet.of(1), "a test").id())
+                        mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test").id())
                 .id();
         awaitSlots();
         standby.awaitReplay();
@@ -382,7 +382,7 @@ class FailoverSlotsIT {
         List<String> told = new CopyOnWriteArrayList<>();
         Mover mover = notes.mover(tellingOf(told));
         long id = mover.follow(
-                        mover.begin("db1", "db2", ShardSet.of(1), "a test").id())
+                        mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test").id())
                 .id();
         mover.cutOver(id, ShardSet.of(1));
         awaitSlots();

@@ -101,13 +101,13 @@ class LoadCommandsTest {
     @Tag("full")
     void topShowsTheOthersIfAServerIsGone() throws Exception {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-        mover.carryOut(mover.begin("db1", "db2", ShardSet.of(3), "a test"), false);
+        mover.carryOut(mover.beginOrResume("db1", "db2", ShardSet.of(3), "a test"), false);
         shards.catalog().changeServer(new Server("db2", "postgresql://postgres@localhost:1/app"), "a test");
 
         Cli.Result top = launch("top", "--every=300ms");
         assertThat(top.exitCode()).as(top.toString()).isEqualTo(3);
         assertThat(top.out()).contains("; without 1 shard of unknown rate\n").contains("db1 ");
-        assertThat(top.err()).startsWith("warning: no rates of db2: ").contains("Connection refused");
+        assertThat(top.err()).startsWith("warning: no rates for db2: ").contains("Connection refused");
 
         shards.catalog().changeServer(new Server("db1", "postgresql://postgres@localhost:1/other"), "a test");
         Cli.Result none = launch("top", "--every=300ms");

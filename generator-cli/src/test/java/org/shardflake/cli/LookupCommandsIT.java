@@ -111,7 +111,7 @@ class LookupCommandsIT {
                 .isEqualTo("dropped lookup account.email\n");
         assertThat(installation.launch("lookup", "verify", "account.email")).isEqualTo(new Result(2, "", """
                 error: there is no lookup account.email
-                hint: shardflake lookup create NAME makes one
+                hint: shardflake lookup create TABLE.COLUMN creates one
                 """));
     }
 }

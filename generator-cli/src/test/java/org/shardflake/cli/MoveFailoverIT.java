@@ -179,7 +179,7 @@ class MoveFailoverIT {
                 }
             }
         });
-        long id = mover.begin("db1", "db2", ShardSet.of(1), "a test").id();
+        long id = mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test").id();
 
         assertThatThrownBy(() -> mover.follow(id))
                 .isInstanceOf(MoveException.class)

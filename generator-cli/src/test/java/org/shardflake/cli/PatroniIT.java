@@ -169,7 +169,7 @@ class PatroniIT {
         try (load) {
             load.awaitMore(50);
             Mover mover = notes.mover(failover);
-            mover.carryOut(mover.begin("db1", "db2", ShardSet.of(1), "a test"), false);
+            mover.carryOut(mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test"), false);
             load.awaitMore(50);
         }
 

@@ -112,7 +112,7 @@ class RebalanceCommandsTest {
         launch("rebalance", "plan", "--by=count", "--file=" + file);
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         ShardSet planned = RebalancePlanFile.read(file).moves().get(0).shards();
-        Move begun = mover.begin("db1", "db2", planned, "");
+        Move begun = mover.beginOrResume("db1", "db2", planned, "");
         mover.follow(begun.id());
         mover.cutOver(begun.id(), planned);
 
@@ -150,7 +150,7 @@ class RebalanceCommandsTest {
         assertThat(on("db1").size()).isEqualTo(8);
 
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-        mover.begin("db1", "db2", ShardSet.range(2, 3), "interrupted before it began");
+        mover.beginOrResume("db1", "db2", ShardSet.range(2, 3), "interrupted before it began");
         Cli.Result drain = launch("server", "drain", "db1", "--by=count", "--yes");
 
         assertThat(drain.exitCode()).as(drain.toString()).isZero();
@@ -167,7 +167,7 @@ class RebalanceCommandsTest {
     void aServerIsDrainedOntoTwoOthersAtATime() throws Exception {
         shards = AccountShards.create(postgres, 3, 8, directory);
         assertThat(launch("server", "drain", "db1", "--yes", "--parallel=0").err())
-                .startsWith("error: 0 moves at once; allowed are 1 or more");
+                .startsWith("error: 0 concurrent moves; at least 1 is required");
         shards.execute("db3", "CREATE SCHEMA shard_0007");
         Cli.Result refused = launch("server", "drain", "db1", "--by=count", "--yes");
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
@@ -216,7 +216,7 @@ class RebalanceCommandsTest {
                 .isEqualTo(new Cli.Result(2, "", "error: slower 0 is out of range 1..\n"));
         assertThat(launch("rebalance", "run", "--watch=0s").err())
                 .isEqualTo("error: watch (in milliseconds) 0 is out of range 1..\n");
-        assertThat(run("--parallel=0").err()).startsWith("error: 0 moves at once; allowed are 1 or more");
+        assertThat(run("--parallel=0").err()).startsWith("error: 0 concurrent moves; at least 1 is required");
         assertThat(launch("rebalance", "run", "--exclude=db9", "--over=60m").exitCode())
                 .isEqualTo(ExitCodes.USAGE);
         assertThat(launch("rebalance", "run", "--pin=2000", "--over=60m").exitCode())
@@ -260,7 +260,7 @@ class RebalanceCommandsTest {
             assertThat(running).isNotDone();
             Thread.sleep(100);
         }
-        Move other = mover.begin("db2", "db1", on("db2"), "a test");
+        Move other = mover.beginOrResume("db2", "db1", on("db2"), "a test");
 
         Cli.Result run = running.get();
         assertThat(run.exitCode()).as(run.toString()).isEqualTo(ExitCodes.PRECONDITION);
@@ -269,6 +269,6 @@ class RebalanceCommandsTest {
                         "Z stop: move %s of shards [0-9,-]+ from db2 to db1 is in progress".formatted(other.id()));
         assertThat(run.err())
                 .contains("error: move %s of shards ".formatted(other.id()))
-                .contains("hint: wait for its end; if nobody carries it out, shardflake move run --shards ");
+                .contains("hint: wait for its end; if its command no longer runs, shardflake move run --shards ");
     }
 }

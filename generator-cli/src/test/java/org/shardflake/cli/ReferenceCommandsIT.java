@@ -81,7 +81,7 @@ class ReferenceCommandsIT {
         installation.init();
         assertThat(installation.launch("reference", "status")).isEqualTo(new Result(ExitCodes.PRECONDITION, "", """
                 error: there are no reference tables
-                hint: shardflake reference deploy --home SERVER --changelog FILE makes them
+                hint: shardflake reference deploy --home SERVER --changelog FILE creates them
                 """));
         String countries = file("reference.sql", """
                 --changeset ann:country

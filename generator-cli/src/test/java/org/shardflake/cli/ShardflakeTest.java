@@ -19,14 +19,14 @@ class ShardflakeTest {
                                 Usage: shardflake id range [-h] [--no-color] [--stacktrace] [--wide] [--catalog=URL] [--epoch=TIME]
                                                            --from=TIME [-o=FORMAT] --to=TIME
                                 Shows the smallest and the largest id of a time range, in any shard.
-                                Both ends are included, each with its whole millisecond, as BETWEEN and the SQL functions
-                                shardflake.min_id and shardflake.max_id have it. An end outside the times that ids hold stands for
-                                the first or the last of them.
+                                Both ends are included, each with its whole millisecond, as with BETWEEN and the SQL functions
+                                shardflake.min_id and shardflake.max_id. An end outside the times that ids hold stands for the first
+                                or the last of them.
                                       --from=TIME       First millisecond, as UTC milliseconds or ISO-8601.
                                       --to=TIME         Last millisecond, as UTC milliseconds or ISO-8601.
-                                      --epoch=TIME      The moment from which the time in ids counts, as UTC milliseconds or ISO-8601 (default:
-                                                          epoch in shardflake.yaml, or that of the catalog, or without one
-                                                          2025-01-01T00:00:00Z).
+                                      --epoch=TIME      The moment from which the time in ids counts, as UTC milliseconds or
+                                                          ISO-8601 (default: epoch in shardflake.yaml, or that of the catalog, or
+                                                          without one 2025-01-01T00:00:00Z).
                                       --catalog=URL     The catalog that knows the epoch.
                                   -o, --output=FORMAT   table, json or yaml (default: table).
                                       --wide            All columns of tables, also on a terminal that is too narrow for them.

@@ -24,7 +24,7 @@ import org.shardflake.router.internal.session.CancellableConnection;
  */
 final class EachRow<T> {
 
-    /** The rows in memory, of each server. */
+    /** The number of rows of each server in memory. */
     private static final int ROWS_AT_A_TIME = 1000;
 
     private final ShardQuery<T> query;

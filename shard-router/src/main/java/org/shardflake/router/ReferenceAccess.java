@@ -228,7 +228,7 @@ public final class ReferenceAccess {
         throw new ShardflakeException(
                 ShardflakeException.Kind.PRECONDITION,
                 "there are no reference tables",
-                Advice.of("%s makes them", CliCommand.REFERENCE_DEPLOY_HOME),
+                Advice.of("%s creates them", CliCommand.REFERENCE_DEPLOY_HOME),
                 null);
     }
 

@@ -27,7 +27,7 @@ public record AdvisoryLock(String name, @Nullable Integer number) {
     /** The time after which a wait is reported. */
     private static final Duration VOICE = Duration.ofSeconds(1);
 
-    /** A lock with one key is listed as two halves, and one with two keys as unsigned numbers. */
+    /** Finds the holders; a lock with one key is listed as two halves, and one with two keys as unsigned numbers. */
     private static final String HOLDERS = """
             SELECT pg_catalog.string_agg(pg_catalog.format('process %s of role %s%s', l.pid, a.usename,
                        CASE WHEN a.application_name OPERATOR(pg_catalog.<>) '' THEN pg_catalog.format(' (%s)', a.application_name) END), ', ')

@@ -39,7 +39,7 @@ public final class CliCommand implements Serializable {
     public static final CliCommand INIT_CATALOG_LOST = form("init --catalog-lost --shards N --server NAME=URL");
     public static final CliCommand LOCAL_START = form("local start");
     public static final CliCommand LOOKUP_BACKFILL = form("lookup backfill NAME");
-    public static final CliCommand LOOKUP_CREATE = form("lookup create NAME");
+    public static final CliCommand LOOKUP_CREATE = form("lookup create TABLE.COLUMN");
     public static final CliCommand LOOKUP_DROP = form("lookup drop NAME");
     public static final CliCommand LOOKUP_LIST = form("lookup list");
     public static final CliCommand MAP_HISTORY = form("map history");
@@ -106,7 +106,7 @@ public final class CliCommand implements Serializable {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    private static final Pattern PLACE = Pattern.compile("[A-Z][A-Z_=]*(\\.{3})?");
+    private static final Pattern PLACE = Pattern.compile("[A-Z][A-Z_=.]*");
 
     private final String form;
     private final List<String> values;

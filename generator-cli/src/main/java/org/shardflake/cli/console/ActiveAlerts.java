@@ -56,18 +56,18 @@ final class ActiveAlerts {
     }
 
     /** The problems first. */
-    List<Map<String, Object>> of(InstallationSnapshot sight) {
-        if (sight.at().minus(PAUSE).isAfter(last)) {
+    List<Map<String, Object>> of(InstallationSnapshot snapshot) {
+        if (snapshot.at().minus(PAUSE).isAfter(last)) {
             since.clear();
         }
-        last = sight.at();
+        last = snapshot.at();
         Set<String> before = Set.copyOf(since.keySet());
         found.clear();
         all.clear();
-        catalog(sight);
-        sight.map().servers().forEach(server -> server(sight, server));
-        if (sight.catalogAnswers()) {
-            sight.moves().forEach(move -> move(sight, move));
+        catalog(snapshot);
+        snapshot.map().servers().forEach(server -> server(snapshot, server));
+        if (snapshot.catalogAnswers()) {
+            snapshot.moves().forEach(move -> move(snapshot, move));
         }
         since.keySet().retainAll(found);
         Set<String> problemsBefore = problems;
@@ -90,10 +90,10 @@ final class ActiveAlerts {
         return Severity.WARNING.toString().equals(each.get("severity"));
     }
 
-    private void catalog(InstallationSnapshot sight) {
-        if (!sight.catalogAnswers()) {
+    private void catalog(InstallationSnapshot snapshot) {
+        if (!snapshot.catalogAnswers()) {
             add(
-                    sight,
+                    snapshot,
                     Severity.PROBLEM, // More than in the rules: the operator can change nothing.
                     "catalog",
                     "catalog-down",
@@ -101,20 +101,20 @@ final class ActiveAlerts {
                     "the catalog does not answer: applications continue with the shard map that they have; no move and no change of the map is possible",
                     Duration.ZERO,
                     CliCommand.DOCTOR);
-        } else if (sight.catalogIsStandby()) {
+        } else if (snapshot.catalogIsStandby()) {
             found(
-                    sight,
+                    snapshot,
                     "catalog",
                     "catalog-down",
                     "",
                     "only a standby of the catalog answers: what it says may be old, and no change of the map is possible",
                     CliCommand.DOCTOR);
         }
-        sight.restorePoint()
-                .map(at -> Duration.between(at, sight.at()))
+        snapshot.restorePoint()
+                .map(at -> Duration.between(at, snapshot.at()))
                 .filter(age -> age.toSeconds() > rules.limit("restore-point-old"))
                 .ifPresent(age -> found(
-                        sight,
+                        snapshot,
                         "catalog",
                         "restore-point-old",
                         "",
@@ -122,44 +122,44 @@ final class ActiveAlerts {
                         CliCommand.RESTORE_POINT));
     }
 
-    private void server(InstallationSnapshot sight, Server server) {
+    private void server(InstallationSnapshot snapshot, Server server) {
         String name = server.name();
-        ServerSnapshot seen = sight.servers().get(name);
+        ServerSnapshot seen = snapshot.servers().get(name);
         if (seen == null) {
             found(
-                    sight,
+                    snapshot,
                     name,
                     "server-down",
                     "",
                     "does not answer as a primary: its %s shards cannot be written"
-                            .formatted(sight.map().shards(server).size()),
+                            .formatted(snapshot.map().shards(server).size()),
                     CliCommand.DOCTOR);
             return;
         }
-        shards(sight, server, PlacementState.CLOSED, "shards-closed", "shards %s refuse writes, and no move has them");
-        shards(sight, server, PlacementState.MISSING, "shards-misplaced", "shards %s are missing");
-        ShardSet misplaced = sight.misplaced(server);
+        shards(snapshot, server, PlacementState.CLOSED, "shards-closed", "shards %s refuse writes, and no move has them");
+        shards(snapshot, server, PlacementState.MISSING, "shards-misplaced", "shards %s are missing");
+        ShardSet misplaced = snapshot.misplaced(server);
         if (!misplaced.isEmpty()) {
             found(
-                    sight,
+                    snapshot,
                     name,
                     "shards-misplaced",
                     "takes",
                     "takes writes to shards %s, which the shard map gives to others".formatted(misplaced),
                     CliCommand.DOCTOR);
         }
-        slots(sight, name, seen);
-        figures(sight, name, seen);
+        slots(snapshot, name, seen);
+        figures(snapshot, name, seen);
     }
 
-    private void shards(InstallationSnapshot sight, Server server, PlacementState state, String check, String text) {
-        List<Integer> shards = sight.map().shards(server).stream()
-                .filter(shard -> sight.state(shard) == state)
+    private void shards(InstallationSnapshot snapshot, Server server, PlacementState state, String check, String text) {
+        List<Integer> shards = snapshot.map().shards(server).stream()
+                .filter(shard -> snapshot.state(shard) == state)
                 .boxed()
                 .toList();
         if (!shards.isEmpty()) {
             found(
-                    sight,
+                    snapshot,
                     server.name(),
                     check,
                     state.toString(),
@@ -168,15 +168,15 @@ final class ActiveAlerts {
         }
     }
 
-    private void slots(InstallationSnapshot sight, String server, ServerSnapshot seen) {
-        Set<String> copying = sight.moves().stream()
+    private void slots(InstallationSnapshot snapshot, String server, ServerSnapshot seen) {
+        Set<String> copying = snapshot.moves().stream()
                 .filter(move -> move.phase() == MovePhase.PREPARING || move.phase() == MovePhase.COPYING)
                 .map(move -> "shardflake_%s_".formatted(move.tag()))
                 .collect(Collectors.toSet());
         for (ServerSnapshot.Slot slot : seen.slots()) {
             if (slot.isLost()) {
                 found(
-                        sight,
+                        snapshot,
                         server,
                         "slot-lost",
                         slot.name(),
@@ -186,7 +186,7 @@ final class ActiveAlerts {
             } else if (slot.retainedBytes() > rules.limit("slot-keeps-log")
                     && copying.stream().noneMatch(slot.name()::startsWith)) {
                 found(
-                        sight,
+                        snapshot,
                         server,
                         "slot-keeps-log",
                         slot.name(),
@@ -195,7 +195,7 @@ final class ActiveAlerts {
                         CliCommand.MOVE_STATUS);
             } else if (!slot.isActive() && !slot.name().matches(MOVES_SLOT)) {
                 add(
-                        sight,
+                        snapshot,
                         rules.severity("slot-inactive"),
                         server,
                         "slot-inactive",
@@ -207,7 +207,7 @@ final class ActiveAlerts {
         for (ServerSnapshot.Standby standby : seen.standbys()) {
             if (standby.lagMillis() > 1000 * rules.limit("standby-behind")) {
                 found(
-                        sight,
+                        snapshot,
                         server,
                         "standby-behind",
                         standby.name(),
@@ -216,10 +216,10 @@ final class ActiveAlerts {
         }
     }
 
-    private void figures(InstallationSnapshot sight, String server, ServerSnapshot seen) {
+    private void figures(InstallationSnapshot snapshot, String server, ServerSnapshot seen) {
         if (Math.abs(seen.clockMillis()) > 1000 * rules.limit("clock-wrong")) {
             found(
-                    sight,
+                    snapshot,
                     server,
                     "clock-wrong",
                     "",
@@ -231,7 +231,7 @@ final class ActiveAlerts {
         }
         if (seen.aheadMillis() > 1000 * rules.limit("sequences-ahead")) {
             found(
-                    sight,
+                    snapshot,
                     server,
                     "sequences-ahead",
                     "",
@@ -241,7 +241,7 @@ final class ActiveAlerts {
         }
         if (seen.connections() > rules.limit("connections-scarce") * seen.maxConnections()) {
             found(
-                    sight,
+                    snapshot,
                     server,
                     "connections-scarce",
                     "",
@@ -249,7 +249,7 @@ final class ActiveAlerts {
         }
         if (seen.libraryVersion() < FunctionLibrary.version()) {
             found(
-                    sight,
+                    snapshot,
                     server,
                     "library-old",
                     "",
@@ -259,49 +259,49 @@ final class ActiveAlerts {
         }
     }
 
-    private void move(InstallationSnapshot sight, Move move) {
+    private void move(InstallationSnapshot snapshot, Move move) {
         CliCommand status = CliCommand.MOVE_STATUS_OF.with(move.id());
-        if (!move.problem().isEmpty() && !sight.isComparing(move)) {
+        if (!move.problem().isEmpty() && !snapshot.isComparing(move)) {
             lasting(
-                    sight,
+                    snapshot,
                     "move-failed",
                     "move %s: its last step failed: %s".formatted(move.id(), move.problem()),
                     status);
         }
         if (move.phase() == MovePhase.FOLLOWING
-                && Duration.between(move.phaseSince(), sight.at()).toSeconds() > rules.limit("move-left")) {
+                && Duration.between(move.phaseSince(), snapshot.at()).toSeconds() > rules.limit("move-left")) {
             lasting(
-                    sight,
+                    snapshot,
                     "move-left",
                     "move %s has been following since %s: both servers keep a copy, and log for it"
                             .formatted(move.id(), move.phaseSince()),
                     status);
         }
-        sight.status(move).ifPresent(seen -> streams(sight, move, seen, status));
+        snapshot.status(move).ifPresent(seen -> streams(snapshot, move, seen, status));
     }
 
-    private void streams(InstallationSnapshot sight, Move move, MoveStatus seen, CliCommand status) {
+    private void streams(InstallationSnapshot snapshot, Move move, MoveStatus seen, CliCommand status) {
         boolean follows = move.phase() == MovePhase.FOLLOWING;
         if (follows || move.phase() == MovePhase.CATCHING_UP) {
-            stream(sight, move, "forward", seen.forward(), status);
+            stream(snapshot, move, "forward", seen.forward(), status);
         }
-        if (follows && !sight.isComparing(move)) {
-            stream(sight, move, "reverse", seen.reverse(), status);
+        if (follows && !snapshot.isComparing(move)) {
+            stream(snapshot, move, "reverse", seen.reverse(), status);
         }
     }
 
     private void stream(
-            InstallationSnapshot sight, Move move, String direction, StreamStatus stream, CliCommand status) {
+            InstallationSnapshot snapshot, Move move, String direction, StreamStatus stream, CliCommand status) {
         if (!stream.running()) {
             lasting(
-                    sight,
+                    snapshot,
                     "move-stopped",
                     "move %s does not follow (%s): the publisher keeps its log until it does"
                             .formatted(move.id(), direction),
                     status);
         } else if (stream.lagBytes() > rules.limit("move-behind")) {
             lasting(
-                    sight,
+                    snapshot,
                     "move-behind",
                     "move %s is more than %s GiB behind (%s)"
                             .formatted(move.id(), Math.round(rules.limit("move-behind") / GIB), direction),
@@ -310,12 +310,12 @@ final class ActiveAlerts {
     }
 
     private void found(
-            InstallationSnapshot sight, String server, String check, String what, String text, CliCommand... commands) {
-        add(sight, rules.severity(check), server, check, what, text, Duration.ZERO, commands);
+            InstallationSnapshot snapshot, String server, String check, String what, String text, CliCommand... commands) {
+        add(snapshot, rules.severity(check), server, check, what, text, Duration.ZERO, commands);
     }
 
-    private void lasting(InstallationSnapshot sight, String check, String text, CliCommand... commands) {
-        add(sight, rules.severity(check), "catalog", check, text, text, PASSING, commands);
+    private void lasting(InstallationSnapshot snapshot, String check, String text, CliCommand... commands) {
+        add(snapshot, rules.severity(check), "catalog", check, text, text, PASSING, commands);
     }
 
     /**
@@ -324,7 +324,7 @@ final class ActiveAlerts {
      * @param what identifies it among others of its check and server, while its text may change
      */
     private void add(
-            InstallationSnapshot sight,
+            InstallationSnapshot snapshot,
             Severity severity,
             String server,
             String check,
@@ -334,8 +334,8 @@ final class ActiveAlerts {
             CliCommand... commands) {
         String key = String.join(" ", check, server, what);
         found.add(key);
-        Instant began = since.computeIfAbsent(key, unused -> sight.at());
-        if (Duration.between(began, sight.at()).compareTo(patience) < 0) {
+        Instant began = since.computeIfAbsent(key, unused -> snapshot.at());
+        if (Duration.between(began, snapshot.at()).compareTo(patience) < 0) {
             return;
         }
         Map<String, Object> facts = new LinkedHashMap<>();

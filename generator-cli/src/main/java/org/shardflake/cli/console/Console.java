@@ -299,12 +299,12 @@ public final class Console implements AutoCloseable {
     }
 
     private void look() throws InterruptedException {
-        InstallationSnapshot sight = watch.look();
-        rates.add(sight);
-        View now = new View(sight, rates.shards(), rates.servers());
+        InstallationSnapshot snapshot = watch.look();
+        rates.add(snapshot);
+        View now = new View(snapshot, rates.shards(), rates.servers());
         view = now;
         SnapshotJson facts = new SnapshotJson(now, questions);
-        live = unsafe.of(sight);
+        live = unsafe.of(snapshot);
         put("unsafe", live);
         if (unsafe.hasChanged()) {
             examination.hurry(SETTLED);

@@ -25,9 +25,9 @@ final class Rates {
 
     private record Taken(long nanos, LoadSample sample) {}
 
-    void add(InstallationSnapshot sight) {
+    void add(InstallationSnapshot snapshot) {
         long now = System.nanoTime();
-        LoadSample sample = new LoadSample(counters(sight, now), Map.of());
+        LoadSample sample = new LoadSample(counters(snapshot, now), Map.of());
         // One that is older than the window is kept, unless nobody has looked for long.
         samples.removeIf(taken -> now - taken.nanos() > 3 * WINDOW);
         while (samples.size() > 1 && now - second().nanos() > WINDOW) {
@@ -43,12 +43,12 @@ final class Rates {
         return samples.stream().skip(1).findFirst().orElseThrow();
     }
 
-    private static Map<Integer, ShardCounters> counters(InstallationSnapshot sight, long now) {
+    private static Map<Integer, ShardCounters> counters(InstallationSnapshot snapshot, long now) {
         Map<Integer, ShardCounters> counters = new HashMap<>();
-        sight.servers()
+        snapshot.servers()
                 .forEach((server, seen) -> seen.shards().forEach((shard, its) -> {
-                    if (isHome(sight, server, shard)) {
-                        long epoch = sight.map().placement(shard).epoch();
+                    if (isHome(snapshot, server, shard)) {
+                        long epoch = snapshot.map().placement(shard).epoch();
                         counters.put(
                                 shard,
                                 new ShardCounters(server, epoch, now, its.load().rows()));
@@ -57,9 +57,9 @@ final class Rates {
         return counters;
     }
 
-    private static boolean isHome(InstallationSnapshot sight, String server, int shard) {
-        return shard < sight.map().sharding().shardCount()
-                && sight.map().server(shard).name().equals(server);
+    private static boolean isHome(InstallationSnapshot snapshot, String server, int shard) {
+        return shard < snapshot.map().sharding().shardCount()
+                && snapshot.map().server(shard).name().equals(server);
     }
 
     /** The rates of shards, except for those whose rate is unknown. */

@@ -54,7 +54,7 @@ final class RequestGuard {
         return token;
     }
 
-    /** The path below which the page is. */
+    /** The path prefix of the page. */
     String root() {
         return "/" + place + "/";
     }

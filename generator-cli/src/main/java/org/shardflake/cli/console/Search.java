@@ -74,7 +74,7 @@ final class Search {
     }
 
     private int shard(ShardKey key) {
-        return view.sight().map().shard(key);
+        return view.snapshot().map().shard(key);
     }
 
     private void uid(String text) {
@@ -94,11 +94,11 @@ final class Search {
         } catch (IllegalArgumentException e) {
             return;
         }
-        IdLayout layout = view.sight().map().layout();
+        IdLayout layout = view.snapshot().map().layout();
         Instant time = id.time(layout);
         boolean isPlausible = id.shard() < view.shardCount()
                 && id.elapsedMillis() > 0
-                && time.isBefore(view.sight().at().plus(AHEAD));
+                && time.isBefore(view.snapshot().at().plus(AHEAD));
         if (!isPlausible) {
             return;
         }
@@ -122,12 +122,12 @@ final class Search {
     }
 
     private Map<String, @Nullable Object> place(int shard) {
-        ShardPlacement placement = view.sight().map().placement(shard);
+        ShardPlacement placement = view.snapshot().map().placement(shard);
         Map<String, @Nullable Object> facts = new LinkedHashMap<>();
         facts.put("shard", shard);
         facts.put("schema", placement.schema());
         facts.put("server", placement.server().name());
-        facts.put("state", view.sight().state(shard).toString());
+        facts.put("state", view.snapshot().state(shard).toString());
         facts.put("epoch", placement.epoch());
         view.bytes(shard).ifPresent(bytes -> facts.put("bytes", bytes));
         view.shard(shard).ifPresent(found -> facts.put("rows", found.load().live()));
@@ -135,7 +135,7 @@ final class Search {
             facts.put("written", SnapshotJson.tenth(rate.written()));
             facts.put("read", SnapshotJson.tenth(rate.read()));
         });
-        Optional<Move> move = view.sight().moves().stream()
+        Optional<Move> move = view.snapshot().moves().stream()
                 .filter(each -> each.shardSet().contains(shard))
                 .findFirst();
         move.ifPresent(its -> facts.put("move", its.id()));
@@ -152,7 +152,7 @@ final class Search {
         if (shard < view.shardCount() - 1) {
             neighbours.add(neighbour("after", shard + 1));
         }
-        view.sight().map().shards(view.sight().map().server(shard)).stream()
+        view.snapshot().map().shards(view.snapshot().map().server(shard)).stream()
                 .boxed()
                 .filter(other -> other != shard && load(other) > 0)
                 .sorted(Comparator.comparingDouble((Integer other) -> -load(other)))
@@ -165,7 +165,7 @@ final class Search {
         Map<String, @Nullable Object> facts = new LinkedHashMap<>();
         facts.put("what", what);
         facts.put("shard", shard);
-        facts.put("server", view.sight().map().server(shard).name());
+        facts.put("server", view.snapshot().map().server(shard).name());
         facts.put("rate", view.rate(shard).isPresent() ? SnapshotJson.tenth(load(shard)) : null);
         return facts;
     }

@@ -29,24 +29,24 @@ final class SnapshotJson {
     private static final StreamStatus UNKNOWN = new StreamStatus(false, 0, 0, 0, "");
 
     private final View view;
-    private final InstallationSnapshot sight;
+    private final InstallationSnapshot snapshot;
     private final Questions questions;
 
     SnapshotJson(View view, Questions questions) {
         this.view = view;
-        this.sight = view.sight();
+        this.snapshot = view.snapshot();
         this.questions = questions;
     }
 
     /** The installation and its servers. */
     Map<String, Object> now() {
         Map<String, Object> facts = new LinkedHashMap<>();
-        facts.put("at", sight.at().toString());
-        facts.put("catalog", !sight.catalogAnswers() ? "silent" : sight.catalogIsStandby() ? "standby" : "answers");
-        facts.put("version", sight.map().version());
+        facts.put("at", snapshot.at().toString());
+        facts.put("catalog", !snapshot.catalogAnswers() ? "silent" : snapshot.catalogIsStandby() ? "standby" : "answers");
+        facts.put("version", snapshot.map().version());
         facts.put("shards", view.shardCount());
-        facts.put("servers", sight.map().servers().stream().map(this::server).toList());
-        sight.restorePoint().ifPresent(at -> facts.put("restorePoint", at.toString()));
+        facts.put("servers", snapshot.map().servers().stream().map(this::server).toList());
+        snapshot.restorePoint().ifPresent(at -> facts.put("restorePoint", at.toString()));
         return facts;
     }
 
@@ -54,12 +54,12 @@ final class SnapshotJson {
         Map<String, @Nullable Object> facts = new LinkedHashMap<>();
         facts.put("name", server.name());
         facts.put("hosts", ServerUrl.parse(server.url()).hosts());
-        ServerSnapshot seen = sight.servers().get(server.name());
+        ServerSnapshot seen = snapshot.servers().get(server.name());
         facts.put("answers", seen != null);
         Map<String, Integer> states = new LinkedHashMap<>();
-        sight.shards(server).forEach((state, count) -> states.put(state.toString(), count));
+        snapshot.shards(server).forEach((state, count) -> states.put(state.toString(), count));
         facts.put("states", states);
-        facts.put("misplaced", sight.misplaced(server).toString());
+        facts.put("misplaced", snapshot.misplaced(server).toString());
         if (seen != null) {
             facts.put("version", seen.version());
             facts.put("connections", seen.connections());
@@ -90,7 +90,7 @@ final class SnapshotJson {
 
     /** The shards, in the order of their numbers. */
     Map<String, Object> shards() {
-        List<Server> servers = sight.map().servers();
+        List<Server> servers = snapshot.map().servers();
         Map<String, Integer> positions = new LinkedHashMap<>();
         servers.forEach(server -> positions.put(server.name(), positions.size()));
         int count = view.shardCount();
@@ -99,8 +99,8 @@ final class SnapshotJson {
         List<@Nullable Long> bytes = new ArrayList<>(count);
         List<@Nullable Double> rates = new ArrayList<>(count);
         for (int shard = 0; shard < count; shard++) {
-            homes.add(positions.get(sight.map().server(shard).name()));
-            states.append(letter(sight.state(shard)));
+            homes.add(positions.get(snapshot.map().server(shard).name()));
+            states.append(letter(snapshot.state(shard)));
             OptionalLong size = view.bytes(shard);
             bytes.add(size.isPresent() ? size.getAsLong() : null);
             rates.add(view.rate(shard)
@@ -132,21 +132,21 @@ final class SnapshotJson {
     }
 
     List<Map<String, Object>> moves() {
-        return sight.moves().stream().map(this::move).toList();
+        return snapshot.moves().stream().map(this::move).toList();
     }
 
     private Map<String, Object> move(Move move) {
-        MoveStatus status = sight.status(move).orElseGet(() -> new MoveStatus(move, Map.of(), UNKNOWN, UNKNOWN));
+        MoveStatus status = snapshot.status(move).orElseGet(() -> new MoveStatus(move, Map.of(), UNKNOWN, UNKNOWN));
         Map<String, Object> facts = new LinkedHashMap<>(questions.move(status));
         facts.remove("shardDetails"); // Of thousands of shards, each second.
         if (!move.shardSet().stream().allMatch(status.bytes()::containsKey)) {
             facts.remove("bytes"); // The sum of those that are known would look like progress.
             facts.remove("copySecondsLeft");
         }
-        sight.lagMillis(move, "forward").ifPresent(millis -> facts.put("forwardMillis", millis));
-        sight.lagMillis(move, "reverse").ifPresent(millis -> facts.put("reverseMillis", millis));
-        facts.put("known", sight.status(move).isPresent());
-        facts.put("comparing", sight.isComparing(move));
+        snapshot.lagMillis(move, "forward").ifPresent(millis -> facts.put("forwardMillis", millis));
+        snapshot.lagMillis(move, "reverse").ifPresent(millis -> facts.put("reverseMillis", millis));
+        facts.put("known", snapshot.status(move).isPresent());
+        facts.put("comparing", snapshot.isComparing(move));
         facts.put("count", move.shards().size());
         Map<String, String> phases = new LinkedHashMap<>();
         for (ShardPhase phase : ShardPhase.values()) {

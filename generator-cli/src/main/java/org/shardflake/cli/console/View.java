@@ -17,15 +17,15 @@ import org.shardflake.watch.ServerSnapshot;
  * @param shards without those whose rate cannot be known
  * @param servers likewise
  */
-record View(InstallationSnapshot sight, Map<Integer, ShardRate> shards, Map<String, ShardRate> servers) {
+record View(InstallationSnapshot snapshot, Map<Integer, ShardRate> shards, Map<String, ShardRate> servers) {
 
     int shardCount() {
-        return sight.map().sharding().shardCount();
+        return snapshot.map().sharding().shardCount();
     }
 
     /** A shard where the map has it, if its server answers and has it. */
     Optional<ServerSnapshot.Shard> shard(int shard) {
-        return Optional.ofNullable(sight.servers().get(sight.map().server(shard).name()))
+        return Optional.ofNullable(snapshot.servers().get(snapshot.map().server(shard).name()))
                 .map(server -> server.shards().get(shard));
     }
 

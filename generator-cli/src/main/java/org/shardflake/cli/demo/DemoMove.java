@@ -82,7 +82,7 @@ public final class DemoMove {
             }
             Mover mover = new Mover(catalog, this::server, MoveSettings.DEFAULT, MoveListener.NONE);
             Move move = mover.follow(
-                    mover.begin(from.name(), to.name(), moving, "the demo").id());
+                    mover.beginOrResume(from.name(), to.name(), moving, "the demo").id());
             for (int shard : moving.stream().toArray()) {
                 pauses.add(cutOver(mover, move, shard, threads));
                 cuttingOver.advance(1);

@@ -32,12 +32,12 @@ import org.shardflake.watch.ServerSnapshot;
 /** One snapshot of the installation, in Prometheus metrics. Names of servers are in it, but no URLs. */
 final class Metrics {
 
-    private final InstallationSnapshot sight;
+    private final InstallationSnapshot snapshot;
     private final Usage usage;
     private final List<Family> families = new ArrayList<>();
 
-    private Metrics(InstallationSnapshot sight, Usage usage) {
-        this.sight = sight;
+    private Metrics(InstallationSnapshot snapshot, Usage usage) {
+        this.snapshot = snapshot;
         this.usage = usage;
     }
 
@@ -45,14 +45,14 @@ final class Metrics {
      * @param usage up to this look
      * @param top how many of the busiest and of the largest shards are told apart
      */
-    static MetricSnapshots of(InstallationSnapshot sight, Usage usage, int top) {
-        Metrics metrics = new Metrics(sight, usage);
+    static MetricSnapshots of(InstallationSnapshot snapshot, Usage usage, int top) {
+        Metrics metrics = new Metrics(snapshot, usage);
         metrics.catalog();
         metrics.servers();
         metrics.load();
-        metrics.shards(usage.top(sight, top));
+        metrics.shards(usage.top(snapshot, top));
         metrics.slots();
-        if (sight.catalogAnswers()) {
+        if (snapshot.catalogAnswers()) {
             metrics.moves();
             metrics.streams();
         }
@@ -61,19 +61,19 @@ final class Metrics {
 
     private void catalog() {
         gauge("shardflake_catalog_up", "Whether the catalog answers; if not, the shard map is as it last was.")
-                .add(truth(sight.catalogAnswers()));
+                .add(truth(snapshot.catalogAnswers()));
         gauge(
                         "shardflake_catalog_standby",
                         "Whether only a standby of the catalog answers, which may be behind and takes no changes.")
-                .add(truth(sight.catalogIsStandby()));
+                .add(truth(snapshot.catalogIsStandby()));
         gauge("shardflake_map_version", "Version of the shard map, which grows with each change.")
-                .add(sight.map().version());
+                .add(snapshot.map().version());
         gauge("shardflake_library_latest_version", "Version of the function library that this exporter knows.")
                 .add(FunctionLibrary.version());
         Gauge point = gauge(
                 "shardflake_restore_point_timestamp_seconds",
                 "When the newest complete restore point was begun; absent if there is none.");
-        sight.restorePoint().ifPresent(at -> point.add(seconds(at)));
+        snapshot.restorePoint().ifPresent(at -> point.add(seconds(at)));
     }
 
     private void servers() {
@@ -81,9 +81,9 @@ final class Metrics {
         Gauge shards = gauge(
                 "shardflake_server_shards",
                 "Shards by state. Misplaced are those of other servers that take writes here; unknown are those of a server that does not answer.");
-        for (Server server : sight.map().servers()) {
-            up.add(truth(sight.servers().containsKey(server.name())), "server", server.name());
-            sight.shards(server)
+        for (Server server : snapshot.map().servers()) {
+            up.add(truth(snapshot.servers().containsKey(server.name())), "server", server.name());
+            snapshot.shards(server)
                     .forEach((state, count) -> shards.add(count, "server", server.name(), "state", state.toString()));
         }
         each(
@@ -130,7 +130,7 @@ final class Metrics {
         Counter read = counter(
                 "shardflake_server_rows_read",
                 "Rows that scans read of shards on the server since the exporter began.");
-        sight.servers().keySet().forEach(server -> {
+        snapshot.servers().keySet().forEach(server -> {
             RowCounts rows = usage.of(server);
             written(written, rows, "server", server);
             read.add(rows.read(), "server", server);
@@ -149,8 +149,8 @@ final class Metrics {
                 "shardflake_shard_rows_read",
                 "Rows that scans read of the shard on the server since the exporter began.");
         for (int shard : top) {
-            String server = sight.map().server(shard).name();
-            ServerSnapshot seen = Objects.requireNonNull(sight.servers().get(server));
+            String server = snapshot.map().server(shard).name();
+            ServerSnapshot seen = Objects.requireNonNull(snapshot.servers().get(server));
             ServerSnapshot.Load load =
                     Objects.requireNonNull(seen.shards().get(shard)).load();
             String number = String.valueOf(shard);
@@ -180,7 +180,7 @@ final class Metrics {
         Gauge lagSeconds = gauge(
                 "shardflake_standby_lag_seconds",
                 "The time that the standby took to replay the last change it received.");
-        sight.servers().forEach((server, seen) -> {
+        snapshot.servers().forEach((server, seen) -> {
             seen.slots().forEach(slot -> {
                 active.add(truth(slot.isActive()), "server", server, "slot", slot.name());
                 retained.add(slot.retainedBytes(), "server", server, "slot", slot.name());
@@ -200,7 +200,7 @@ final class Metrics {
         Gauge phaseStart = gauge("shardflake_move_phase_start_timestamp_seconds", "When the move entered its phase.");
         Gauge shards = gauge("shardflake_move_shards", "Shards of the move by their phase.");
         Gauge problem = gauge("shardflake_move_problem", "Whether the last step of the move failed.");
-        for (Move move : sight.moves()) {
+        for (Move move : snapshot.moves()) {
             String id = String.valueOf(move.id());
             String[] labels = {"move", id, "source", move.source(), "target", move.target()};
             phase.add(
@@ -213,7 +213,7 @@ final class Metrics {
             for (ShardPhase each : ShardPhase.values()) {
                 shards.add(move.shardSet(each).size(), "move", id, "phase", each.toString());
             }
-            if (!sight.isComparing(move)) {
+            if (!snapshot.isComparing(move)) {
                 problem.add(truth(!move.problem().isEmpty()), "move", id);
             }
         }
@@ -234,19 +234,19 @@ final class Metrics {
         Gauge lagSeconds = gauge(
                 "shardflake_move_lag_seconds", "How long the subscriber took for the last change that it confirmed.");
         Counter errors = counter("shardflake_move_apply_errors", "How often the subscriber failed to apply a change.");
-        for (Move move : sight.moves()) {
+        for (Move move : snapshot.moves()) {
             String id = String.valueOf(move.id());
-            sight.status(move).ifPresent(status -> {
+            snapshot.status(move).ifPresent(status -> {
                 bytes.add(status.totalBytes(), "move", id);
                 copied.add(status.copiedBytes(), "move", id);
-                status.timeLeft(sight.at())
-                        .ifPresent(left -> end.add(seconds(sight.at().plus(left)), "move", id));
+                status.timeLeft(snapshot.at())
+                        .ifPresent(left -> end.add(seconds(snapshot.at().plus(left)), "move", id));
                 for (Map.Entry<String, StreamStatus> stream :
                         directions(move, status).entrySet()) {
                     String[] labels = {"move", id, "direction", stream.getKey()};
                     running.add(truth(stream.getValue().running()), labels);
                     lagBytes.add(stream.getValue().lagBytes(), labels);
-                    sight.lagMillis(move, stream.getKey()).ifPresent(millis -> lagSeconds.add(millis / 1000.0, labels));
+                    snapshot.lagMillis(move, stream.getKey()).ifPresent(millis -> lagSeconds.add(millis / 1000.0, labels));
                     errors.add(stream.getValue().applyErrors(), labels);
                 }
             });
@@ -255,7 +255,7 @@ final class Metrics {
 
     /** The status of both streams; the reverse one is stopped on purpose during the last comparison. */
     private Map<String, StreamStatus> directions(Move move, MoveStatus status) {
-        if (sight.isComparing(move)) {
+        if (snapshot.isComparing(move)) {
             return Map.of("forward", status.forward());
         }
         return Map.of("forward", status.forward(), "reverse", status.reverse());
@@ -330,7 +330,7 @@ final class Metrics {
 
     private void each(String name, String help, ToDoubleFunction<ServerSnapshot> value) {
         Gauge gauge = gauge(name, help);
-        sight.servers().forEach((server, seen) -> gauge.add(value.applyAsDouble(seen), "server", server));
+        snapshot.servers().forEach((server, seen) -> gauge.add(value.applyAsDouble(seen), "server", server));
     }
 
     private static double truth(boolean isTrue) {

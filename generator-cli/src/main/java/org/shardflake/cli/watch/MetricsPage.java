@@ -72,8 +72,8 @@ public final class MetricsPage implements HttpHandler {
     }
 
     private synchronized MetricSnapshots look() throws InterruptedException {
-        InstallationSnapshot sight = watch.look();
-        usage.add(sight);
-        return Metrics.of(sight, usage, top);
+        InstallationSnapshot snapshot = watch.look();
+        usage.add(snapshot);
+        return Metrics.of(snapshot, usage, top);
     }
 }

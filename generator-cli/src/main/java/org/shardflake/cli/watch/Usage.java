@@ -28,12 +28,12 @@ final class Usage {
     private final Map<String, Map<Integer, RowCounts>> shardSums = new HashMap<>();
     private final Map<Integer, Double> heat = new HashMap<>();
 
-    void add(InstallationSnapshot sight) {
+    void add(InstallationSnapshot snapshot) {
         heat.replaceAll((shard, earlier) -> earlier * KEPT);
-        sight.servers().forEach((server, seen) -> add(server, seen, sight));
+        snapshot.servers().forEach((server, seen) -> add(server, seen, snapshot));
     }
 
-    private void add(String server, ServerSnapshot seen, InstallationSnapshot sight) {
+    private void add(String server, ServerSnapshot seen, InstallationSnapshot snapshot) {
         Map<Integer, RowCounts> before = last.get(server);
         Map<Integer, RowCounts> now = new HashMap<>();
         Map<Integer, RowCounts> itsSums = shardSums.computeIfAbsent(server, added -> new HashMap<>());
@@ -46,16 +46,16 @@ final class Usage {
                     : rows.since(before.getOrDefault(shard, RowCounts.NONE)).orElse(RowCounts.NONE);
             sums.merge(server, more, RowCounts::plus);
             itsSums.merge(shard, more, RowCounts::plus);
-            if (isHome(server, shard, sight)) {
+            if (isHome(server, shard, snapshot)) {
                 heat.merge(shard, (double) more.written() + more.read(), Double::sum);
             }
         });
         last.put(server, now);
     }
 
-    private static boolean isHome(String server, int shard, InstallationSnapshot sight) {
-        return shard < sight.map().sharding().shardCount()
-                && sight.map().server(shard).name().equals(server);
+    private static boolean isHome(String server, int shard, InstallationSnapshot snapshot) {
+        return shard < snapshot.map().sharding().shardCount()
+                && snapshot.map().server(shard).name().equals(server);
     }
 
     /** The sum of all shards that a server had. */
@@ -73,12 +73,12 @@ final class Usage {
      *
      * @param count how many of each
      */
-    SortedSet<Integer> top(InstallationSnapshot sight, int count) {
+    SortedSet<Integer> top(InstallationSnapshot snapshot, int count) {
         Map<Integer, Double> sizes = new HashMap<>();
         Map<Integer, Double> uses = new HashMap<>();
-        sight.servers()
+        snapshot.servers()
                 .forEach((server, seen) -> seen.shards().forEach((shard, its) -> {
-                    if (isHome(server, shard, sight)) {
+                    if (isHome(server, shard, snapshot)) {
                         sizes.put(shard, (double) its.load().bytes());
                         uses.put(shard, heat.getOrDefault(shard, 0.0));
                     }

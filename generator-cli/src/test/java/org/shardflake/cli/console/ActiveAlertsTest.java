@@ -84,7 +84,7 @@ class ActiveAlertsTest {
     }
 
     /** Shards 0 to 3 on db1, 4 to 7 on db2, 8 to 11 on db3. */
-    private static InstallationSnapshot sight(
+    private static InstallationSnapshot snapshot(
             Instant at, boolean catalogAnswers, List<Move> moves, Map<String, ServerSnapshot> servers) {
         ShardMap map = ShardMap.initial(
                 new Sharding(12),
@@ -170,8 +170,8 @@ class ActiveAlertsTest {
                 List.of(shard));
     }
 
-    private Set<String> checks(InstallationSnapshot sight) {
-        return unsafe.of(sight).stream()
+    private Set<String> checks(InstallationSnapshot snapshot) {
+        return unsafe.of(snapshot).stream()
                 .map(each -> String.valueOf(each.get("check")))
                 .collect(Collectors.toCollection(TreeSet::new));
     }
@@ -200,9 +200,9 @@ class ActiveAlertsTest {
                 "db2",
                 seen(open(0, 4, 5, 6, 7), List.of(), true));
 
-        assertThat(checks(sight(NOW, false, List.of(), servers))).contains("catalog-down");
-        checks(sight(NOW, true, List.of(move()), servers));
-        Set<String> found = checks(sight(NOW.plusSeconds(11), true, List.of(move()), servers));
+        assertThat(checks(snapshot(NOW, false, List.of(), servers))).contains("catalog-down");
+        checks(snapshot(NOW, true, List.of(move()), servers));
+        Set<String> found = checks(snapshot(NOW.plusSeconds(11), true, List.of(move()), servers));
         found.add("catalog-down");
         found.addAll(NOT_OF_A_LOOK);
 
@@ -211,20 +211,20 @@ class ActiveAlertsTest {
 
     @Test
     void aProblemOfMoreShardsIsAChange() {
-        checks(sight(NOW, true, List.of(), missing(1)));
-        checks(sight(NOW.plusSeconds(1), true, List.of(), missing(1)));
+        checks(snapshot(NOW, true, List.of(), missing(1)));
+        checks(snapshot(NOW.plusSeconds(1), true, List.of(), missing(1)));
         assertThat(unsafe.hasChanged()).isFalse();
-        checks(sight(NOW.plusSeconds(2), true, List.of(), missing(2)));
+        checks(snapshot(NOW.plusSeconds(2), true, List.of(), missing(2)));
         assertThat(unsafe.hasChanged()).isTrue();
     }
 
     @Test
     void misplacedShardsAreSinceTheyAreNotSinceOthersAreMissing() {
-        checks(sight(NOW, true, List.of(), missing(1)));
+        checks(snapshot(NOW, true, List.of(), missing(1)));
         Map<String, ServerSnapshot> servers = new HashMap<>(missing(1));
         servers.put("db1", seen(open(0, 1, 2, 4), List.of(), true));
 
-        assertThat(unsafe.of(sight(NOW.plusSeconds(1), true, List.of(), servers)))
+        assertThat(unsafe.of(snapshot(NOW.plusSeconds(1), true, List.of(), servers)))
                 .filteredOn(each -> "shards-misplaced".equals(each.get("check")))
                 .extracting(each -> each.get("since"))
                 .containsExactly(NOW.toString(), NOW.plusSeconds(1).toString());
@@ -233,9 +233,9 @@ class ActiveAlertsTest {
 
     @Test
     void nothingIsKnownOfATimeWhenNobodyLooked() {
-        checks(sight(NOW, true, List.of(move()), missing(1)));
+        checks(snapshot(NOW, true, List.of(move()), missing(1)));
 
-        assertThat(checks(sight(NOW.plusSeconds(3600), true, List.of(move()), missing(1))))
+        assertThat(checks(snapshot(NOW.plusSeconds(3600), true, List.of(move()), missing(1))))
                 .doesNotContain("move-left");
     }
 
@@ -254,14 +254,14 @@ class ActiveAlertsTest {
                 "db2", seen(open(4, 5, 6, 7), List.of(), true),
                 "db3", seen(open(8, 9, 10, 11), List.of(), true));
 
-        assertThat(checks(sight(NOW, true, List.of(move()), servers))).containsExactly("restore-point-old");
+        assertThat(checks(snapshot(NOW, true, List.of(move()), servers))).containsExactly("restore-point-old");
         assertThat(unsafe.hasChanged()).isTrue();
-        assertThat(checks(sight(NOW.plusSeconds(9), true, List.of(move()), servers)))
+        assertThat(checks(snapshot(NOW.plusSeconds(9), true, List.of(move()), servers)))
                 .containsExactly("restore-point-old");
         assertThat(unsafe.hasChanged()).isFalse();
-        assertThat(checks(sight(NOW.plusSeconds(10), true, List.of(move()), servers)))
+        assertThat(checks(snapshot(NOW.plusSeconds(10), true, List.of(move()), servers)))
                 .contains("move-failed", "move-stopped", "move-left");
-        assertThat(checks(sight(NOW.plusSeconds(12), true, List.of(), servers))).containsExactly("restore-point-old");
+        assertThat(checks(snapshot(NOW.plusSeconds(12), true, List.of(), servers))).containsExactly("restore-point-old");
         assertThat(unsafe.hasChanged()).isTrue();
     }
 }

@@ -250,7 +250,7 @@ public final class PatroniPair implements AutoCloseable {
         });
     }
 
-    /** The same, and that it has every slot of moves in a database as the primary has it. */
+    /** Waits for a synchronous standby that also has every slot of moves in a database as the primary has it. */
     public void awaitSlots(String database) {
         awaitStandby();
         // Its worker looks after pauses that grow to 30 s while there is nothing to keep; a new one begins with 200 ms.
@@ -426,7 +426,7 @@ public final class PatroniPair implements AutoCloseable {
             }
         }
 
-        /** Whether Patroni would promote it: that the primary waits for it is written to etcd only afterwards. */
+        /** Whether Patroni would promote the member; etcd says so a moment after the primary begins to wait for it. */
         boolean isSynchronous() {
             return request("GET", "synchronous", "").statusCode() == 200;
         }

@@ -115,7 +115,7 @@ final class TableChecks {
                 .toList();
     }
 
-    /** The columns that are compared: those that the shards compute are, too. */
+    /** The compared columns, including those that the shards compute. */
     List<String> compared() {
         return old.columns().stream()
                 .map(Column::name)

@@ -26,9 +26,9 @@ final class ApplicationUrlFindings {
     private ApplicationUrlFindings() {}
 
     /** @param urls by the name of the server */
-    static List<Finding> of(ObservedState knowledge, Map<String, ServerUrl> urls) {
+    static List<Finding> of(ObservedState observed, Map<String, ServerUrl> urls) {
         List<Finding> findings = new ArrayList<>();
-        knowledge.facts().forEach((server, facts) -> {
+        observed.facts().forEach((server, facts) -> {
             ServerUrl url = urls.get(server);
             if (url != null) {
                 find(server, facts, url).ifPresent(findings::add);

@@ -95,18 +95,18 @@ public final class Doctor {
     public List<Finding> examine() throws InterruptedException {
         return inKeptSessions(() -> {
             List<Finding> findings = new ArrayList<>();
-            ObservedState knowledge = ask(findings);
-            addOwnership(knowledge, findings);
-            findings.addAll(ServerFindings.of(knowledge, access));
-            addWorkerSettings(knowledge, findings);
-            findings.addAll(ApplicationUrlFindings.of(knowledge, applicationUrls));
+            ObservedState observed = ask(findings);
+            addOwnership(observed, findings);
+            findings.addAll(ServerFindings.of(observed, access));
+            addWorkerSettings(observed, findings);
+            findings.addAll(ApplicationUrlFindings.of(observed, applicationUrls));
             findings.addAll(HostFindings.of(urls));
             findings.addAll(ReplicationFindings.of(knowledge, access));
             findings.addAll(TableFindings.of(knowledge, access));
             findings.addAll(ReferenceFindings.of(catalogUrl, urls));
-            findings.addAll(GatewayFindings.of(catalogUrl, knowledge, access));
+            findings.addAll(GatewayFindings.of(catalogUrl, observed, access));
             findings.addAll(AdoptionFindings.of(catalogUrl));
-            findings.addAll(LookupFindings.of(catalog, knowledge, access));
+            findings.addAll(LookupFindings.of(catalog, observed, access));
             addCatalogVersion(findings);
             return findings;
         });
@@ -122,7 +122,7 @@ public final class Doctor {
     private void addWorkerSettings(ObservedState knowledge, List<Finding> findings) {
         ShardSet all = ShardSet.range(0, knowledge.map().sharding().shardCount() - 1);
         List<WorkerSettings> servers = new ArrayList<>();
-        for (String server : knowledge.facts().keySet()) {
+        for (String server : observed.facts().keySet()) {
             ServerUrl url = Objects.requireNonNull(urls.get(server));
             try {
                 access.onServer(server, connection -> servers.add(WorkerSettings.read(server, url, connection, all)));
@@ -174,20 +174,20 @@ public final class Doctor {
     public Proposal propose() throws InterruptedException {
         return inKeptSessions(() -> {
             List<Finding> findings = new ArrayList<>();
-            ObservedState knowledge = ask(findings);
+            ObservedState observed = ask(findings);
             ShardRows rows = new ShardRows(access);
-            ShardVerdicts verdicts = ShardVerdicts.of(knowledge, rows);
-            if (!stale(knowledge, verdicts).isEmpty()) {
+            ShardVerdicts verdicts = ShardVerdicts.of(observed, rows);
+            if (!stale(observed, verdicts).isEmpty()) {
                 throw new DoctorException(
                         "the catalog has moves that have continued since, which a map cannot express",
                         Advice.of("bring it up to date with the servers by %s", CliCommand.RECONCILE_RESTORED));
             }
-            findings.addAll(ShardFindings.of(knowledge, verdicts, rows, access));
+            findings.addAll(ShardFindings.of(observed, verdicts, rows, access));
             List<String> doubts = findings.stream()
                     .filter(finding -> finding.check().equals("shard-doubtful"))
                     .map(Finding::found)
                     .toList();
-            return new Proposal(knowledge.map(), verdicts.proposal(Set.of()), verdicts.reasons(), doubts);
+            return new Proposal(observed.map(), verdicts.proposal(Set.of()), verdicts.reasons(), doubts);
         });
     }
 
@@ -201,24 +201,24 @@ public final class Doctor {
      */
     public record Proposal(ShardMap current, ShardMap map, Map<Integer, String> reasons, List<String> doubts) {}
 
-    private void addOwnership(ObservedState knowledge, List<Finding> findings)
+    private void addOwnership(ObservedState observed, List<Finding> findings)
             throws SQLException, InterruptedException {
         ShardRows rows = new ShardRows(access);
-        ShardVerdicts verdicts = ShardVerdicts.of(knowledge, rows);
-        List<Stale> stale = stale(knowledge, verdicts);
+        ShardVerdicts verdicts = ShardVerdicts.of(observed, rows);
+        List<Stale> stale = stale(observed, verdicts);
         if (!stale.isEmpty() && verdicts.all(Doubtful.class).isEmpty()) {
             // Everything else that could be found is a consequence, and what is said of it would lead elsewhere.
             mapInDoubt = true;
             findings.add(behind(stale));
             return;
         }
-        mapInDoubt = verdicts.isMapInDoubt() || !knowledge.unknownMoves().isEmpty();
-        findings.addAll(ShardFindings.of(knowledge, verdicts, rows, access));
-        findings.addAll(MoveFindings.of(knowledge, access, mover, !verdicts.isMapInDoubt() && !verdicts.isAnyLost()));
+        mapInDoubt = verdicts.isMapInDoubt() || !observed.unknownMoves().isEmpty();
+        findings.addAll(ShardFindings.of(observed, verdicts, rows, access));
+        findings.addAll(MoveFindings.of(observed, access, mover, !verdicts.isMapInDoubt() && !verdicts.isAnyLost()));
     }
 
-    private List<Stale> stale(ObservedState knowledge, ShardVerdicts verdicts) {
-        return StaleMoves.of(knowledge, verdicts, mover::isTakenUp);
+    private List<Stale> stale(ObservedState observed, ShardVerdicts verdicts) {
+        return StaleMoves.of(observed, verdicts, mover::isTakenUp);
     }
 
     private static Finding behind(List<Stale> stale) {
@@ -254,8 +254,8 @@ public final class Doctor {
                                 .formatted(ShardSet.of(doubts)),
                         Advice.of("see what %s says of them", CliCommand.DOCTOR));
             }
-            List<Stale> stale = stale(knowledge, verdicts);
-            Set<Integer> left = movingElsewhere(knowledge, stale);
+            List<Stale> stale = stale(observed, verdicts);
+            Set<Integer> left = movingElsewhere(observed, stale);
             List<String> changes = new ArrayList<>();
             verdicts.reasons().forEach((shard, why) -> {
                 if (!left.contains(shard)) {
@@ -270,7 +270,7 @@ public final class Doctor {
             if (!changes.isEmpty() && !dryRun) {
                 new RestoredCatalog(catalogUrl)
                         .catchUp(
-                                knowledge.map(),
+                                observed.map(),
                                 verdicts.proposal(left),
                                 stale.stream().map(Stale::reached).toList());
             }
@@ -279,9 +279,9 @@ public final class Doctor {
     }
 
     /** The shards of moves that cannot be brought anywhere by what is known. */
-    private static Set<Integer> movingElsewhere(ObservedState knowledge, List<Stale> stale) {
+    private static Set<Integer> movingElsewhere(ObservedState observed, List<Stale> stale) {
         Set<Integer> left = new HashSet<>();
-        knowledge.moves().stream()
+        observed.moves().stream()
                 .filter(move -> stale.stream()
                         .noneMatch(its -> its.reached().move().tag().equals(move.tag())))
                 .forEach(move -> move.shardSet().stream().forEach(left::add));

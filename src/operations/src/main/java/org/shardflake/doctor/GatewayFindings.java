@@ -24,7 +24,7 @@ final class GatewayFindings {
 
     private GatewayFindings() {}
 
-    static List<Finding> of(ServerUrl catalog, ObservedState knowledge, DoctorConnections access) {
+    static List<Finding> of(ServerUrl catalog, ObservedState observed, DoctorConnections access) {
         List<Finding> findings = new ArrayList<>();
         for (Gateway gateway : new Gateways(catalog, ServerUrl::parse).all()) {
             if (gateway.isBehind()) {
@@ -44,7 +44,7 @@ final class GatewayFindings {
                                 CliCommand.GATEWAY_REFRESH.with(gateway.name()),
                                 CliCommand.GATEWAY_DROP.with(gateway.name()))));
             }
-            for (String server : knowledge.facts().keySet()) {
+            for (String server : observed.facts().keySet()) {
                 TableFindings.onServer(
                         access, server, findings, connection -> addHidden(connection, server, gateway, findings));
             }

@@ -22,7 +22,7 @@ final class LookupFindings {
 
     private LookupFindings() {}
 
-    static List<Finding> of(ShardCatalog catalog, ObservedState knowledge, DoctorConnections access) {
+    static List<Finding> of(ShardCatalog catalog, ObservedState observed, DoctorConnections access) {
         List<Finding> findings = new ArrayList<>();
         List<LookupDefinition> lookups = catalog.lookups();
         for (LookupDefinition lookup : lookups) {
@@ -32,11 +32,11 @@ final class LookupFindings {
                 case FILLING, READY -> {}
             }
         }
-        for (Map.Entry<String, ServerFacts> one : knowledge.facts().entrySet()) {
+        for (Map.Entry<String, ServerFacts> one : observed.facts().entrySet()) {
             String server = one.getKey();
             ShardSet shards = ShardSet.of(one.getValue().shards().keySet().stream()
-                    .filter(shard -> knowledge.isSettled(shard)
-                            && knowledge.map().server(shard).name().equals(server))
+                    .filter(shard -> observed.isSettled(shard)
+                            && observed.map().server(shard).name().equals(server))
                     .toList());
             if (lookups.isEmpty() || shards.isEmpty()) {
                 continue;

@@ -47,7 +47,7 @@ final class MoveFindings {
     private static final String CLOSED =
             "SELECT shardflake.is_fenced(?) WHERE EXISTS (SELECT FROM shardflake.fences(?) WHERE present)";
 
-    private final ObservedState knowledge;
+    private final ObservedState observed;
     private final DoctorConnections access;
     private final Mover mover;
     private final boolean mapIsTrue;
@@ -55,9 +55,9 @@ final class MoveFindings {
     /** The tags of moves that cannot continue, so that their streams need not be examined. */
     private final Set<String> broken = new TreeSet<>();
 
-    private MoveFindings(ObservedState knowledge, DoctorConnections access, Mover mover, boolean mapIsTrue) {
+    private MoveFindings(ObservedState observed, DoctorConnections access, Mover mover, boolean mapIsTrue) {
         this.mapIsTrue = mapIsTrue;
-        this.knowledge = knowledge;
+        this.observed = observed;
         this.access = access;
         this.mover = mover;
     }
@@ -66,10 +66,10 @@ final class MoveFindings {
      * @param mapIsTrue whether servers have and take the shards that the map gives them; if not, the remains of unknown moves may
      *     show where they went
      */
-    static List<Finding> of(ObservedState knowledge, DoctorConnections access, Mover mover, boolean mapIsTrue)
+    static List<Finding> of(ObservedState observed, DoctorConnections access, Mover mover, boolean mapIsTrue)
             throws SQLException, InterruptedException {
-        MoveFindings moves = new MoveFindings(knowledge, access, mover, mapIsTrue);
-        for (Move move : moves.idle(knowledge.moves())) {
+        MoveFindings moves = new MoveFindings(observed, access, mover, mapIsTrue);
+        for (Move move : moves.idle(observed.moves())) {
             moves.interrupted(move);
         }
         moves.splits();
@@ -111,7 +111,7 @@ final class MoveFindings {
         Set<Integer> unsettled = new TreeSet<>();
         move.shardSet(ShardPhase.CUTTING_OVER).stream().forEach(unsettled::add);
         for (String server : List.of(move.source(), move.target())) {
-            ServerFacts facts = knowledge.facts().get(server);
+            ServerFacts facts = observed.facts().get(server);
             if (facts == null || !facts.libraryIsCurrent()) {
                 continue; // It cannot be reached, which is a separate finding.
             }
@@ -160,8 +160,8 @@ final class MoveFindings {
 
     /** Reports interrupted splits; a split whose move isn't recorded yet may be in progress, which takes seconds. */
     private void splits() {
-        for (Split split : knowledge.splits()) {
-            if (knowledge.moves().stream().noneMatch(move -> move.id() == split.move())) {
+        for (Split split : observed.splits()) {
+            if (observed.moves().stream().noneMatch(move -> move.id() == split.move())) {
                 findings.add(Finding.of(
                         WARNING,
                         split.source(),
@@ -182,8 +182,8 @@ final class MoveFindings {
 
     /** Parts of a move that a server lost in a restore or failover. */
     private void missingParts() {
-        for (Move move : knowledge.moves()) {
-            if (knowledge.following().contains(move.tag())) {
+        for (Move move : observed.moves()) {
+            if (observed.following().contains(move.tag())) {
                 missingParts(move, move.source(), move.target(), "forward", "reverse");
                 missingParts(move, move.target(), move.source(), "reverse", "forward");
             }
@@ -191,11 +191,11 @@ final class MoveFindings {
     }
 
     private void missingParts(Move move, String server, String other, String out, String in) {
-        ServerFacts facts = knowledge.facts().get(server);
+        ServerFacts facts = observed.facts().get(server);
         if (facts == null) {
             return; // It cannot be reached, which is a separate finding.
         }
-        List<Remnant> missing = knowledge.missingParts(move, server, out, in);
+        List<Remnant> missing = observed.missingParts(move, server, out, in);
         if (!missing.isEmpty()) {
             broken.add(move.tag());
             findings.add(Finding.of(
@@ -221,10 +221,10 @@ final class MoveFindings {
     private void remnants() {
         record Found(String server, Remnant remnant) {}
         List<Found> orphans = new ArrayList<>();
-        knowledge
+        observed
                 .facts()
                 .forEach((server, facts) -> facts.remnants().stream()
-                        .filter(remnant -> !knowledge.hasMove(remnant.tag()))
+                        .filter(remnant -> !observed.hasMove(remnant.tag()))
                         .forEach(remnant -> orphans.add(new Found(server, remnant))));
         // Subscriptions on all servers come before the slots that they use on others.
         orphans.sort(Comparator.comparing(found -> found.remnant().kind()));
@@ -233,7 +233,7 @@ final class MoveFindings {
 
     private Finding orphan(String server, Remnant remnant) {
         boolean keepsLog = remnant.kind() == Kind.SLOT;
-        boolean isOver = knowledge.isOver(remnant.tag());
+        boolean isOver = observed.isOver(remnant.tag());
         Finding finding = Finding.of(
                 keepsLog || !isOver ? PROBLEM : WARNING,
                 server,
@@ -276,9 +276,9 @@ final class MoveFindings {
 
     private void troubles() throws InterruptedException {
         Map<String, Finding> found = new TreeMap<>();
-        for (Map.Entry<String, ServerFacts> server : knowledge.facts().entrySet()) {
+        for (Map.Entry<String, ServerFacts> server : observed.facts().entrySet()) {
             for (StreamTrouble trouble : server.getValue().streamTroubles()) {
-                if (knowledge.hasMove(trouble.tag()) && !broken.contains(trouble.tag())) {
+                if (observed.hasMove(trouble.tag()) && !broken.contains(trouble.tag())) {
                     found.put(trouble.stream() + " " + server.getKey(), finding(server.getKey(), trouble.found()));
                 }
             }
@@ -289,7 +289,7 @@ final class MoveFindings {
 
     /** Reasons why servers cannot follow each other. Looks twice, since moves continue and a restarted worker takes a moment. */
     private Map<String, Finding> problems() throws InterruptedException {
-        Map<String, Finding> problems = problems(knowledge.moves());
+        Map<String, Finding> problems = problems(observed.moves());
         if (!problems.isEmpty()) {
             Thread.sleep(LOOK_AGAIN_MILLIS);
             problems.keySet().retainAll(problems(mover.moves()).keySet());
@@ -301,7 +301,7 @@ final class MoveFindings {
         Map<String, Finding> problems = new TreeMap<>();
         for (Move move : moves) {
             if (!broken.contains(move.tag())
-                    && knowledge.facts().keySet().containsAll(List.of(move.source(), move.target()))) {
+                    && observed.facts().keySet().containsAll(List.of(move.source(), move.target()))) {
                 try {
                     MoveStatus status = mover.status(move);
                     problem(move, "_forward", move.target(), status.forward(), problems);

@@ -23,12 +23,12 @@ final class ReplicationFindings {
 
     private ReplicationFindings() {}
 
-    static List<Finding> of(ObservedState knowledge, DoctorConnections access) throws SQLException {
+    static List<Finding> of(ObservedState observed, DoctorConnections access) throws SQLException {
         List<Finding> findings = new ArrayList<>();
-        ShardSet all = ShardSet.range(0, knowledge.map().sharding().shardCount() - 1);
-        for (String name : knowledge.facts().keySet()) {
-            Server server = knowledge.map().server(name);
-            ShardSet its = knowledge.map().shards(server);
+        ShardSet all = ShardSet.range(0, observed.map().sharding().shardCount() - 1);
+        for (String name : observed.facts().keySet()) {
+            Server server = observed.map().server(name);
+            ShardSet its = observed.map().shards(server);
             ShardSet others = ShardSet.of(
                     all.stream().filter(shard -> !its.contains(shard)).toArray());
             access.onServer(name, connection -> {

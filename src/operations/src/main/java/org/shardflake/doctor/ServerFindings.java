@@ -24,20 +24,20 @@ final class ServerFindings {
 
     private static final long CLOCKS_APART_MILLIS = 1000;
 
-    private final ObservedState knowledge;
+    private final ObservedState observed;
     private final DoctorConnections access;
     private final List<Finding> findings = new ArrayList<>();
 
-    private ServerFindings(ObservedState knowledge, DoctorConnections access) {
-        this.knowledge = knowledge;
+    private ServerFindings(ObservedState observed, DoctorConnections access) {
+        this.observed = observed;
         this.access = access;
     }
 
-    static List<Finding> of(ObservedState knowledge, DoctorConnections access) {
-        ServerFindings servers = new ServerFindings(knowledge, access);
+    static List<Finding> of(ObservedState observed, DoctorConnections access) {
+        ServerFindings servers = new ServerFindings(observed, access);
         servers.sameDatabase();
         servers.clocks();
-        knowledge.facts().forEach((server, facts) -> {
+        observed.facts().forEach((server, facts) -> {
             servers.server(server, facts);
             servers.library(server, facts);
             servers.sequences(server, facts);
@@ -47,7 +47,7 @@ final class ServerFindings {
 
     private void sameDatabase() {
         Map<String, String> seen = new HashMap<>();
-        knowledge.facts().forEach((server, facts) -> {
+        observed.facts().forEach((server, facts) -> {
             String other = seen.putIfAbsent(facts.identity() + facts.started(), server);
             if (other != null) {
                 findings.add(Finding.of(
@@ -62,7 +62,7 @@ final class ServerFindings {
 
     /** Compares the clocks with ours, so that a single wrong clock is named instead of all the others. */
     private void clocks() {
-        knowledge.facts().forEach((server, facts) -> {
+        observed.facts().forEach((server, facts) -> {
             long apart = Math.max(0, Math.abs(facts.clockMillis()) - facts.clockDoubtMillis());
             if (apart > CLOCKS_APART_MILLIS) {
                 findings.add(
@@ -98,7 +98,7 @@ final class ServerFindings {
     }
 
     private void library(String server, ServerFacts facts) {
-        long epoch = knowledge.map().layout().epochMillis();
+        long epoch = observed.map().layout().epochMillis();
         if (facts.epochMillis() < 0) {
             findings.add(Finding.of(
                             PROBLEM,
@@ -146,7 +146,7 @@ final class ServerFindings {
 
     /** An installation none of whose servers remembers it is of an older version, or was made without commands, and learns it by the next one. */
     private boolean othersRemember() {
-        return knowledge.facts().values().stream()
+        return observed.facts().values().stream()
                 .anyMatch(facts -> facts.installation().isPresent());
     }
 

@@ -57,28 +57,28 @@ final class ShardFindings {
                  ORDER BY filename, id, author, dateexecuted DESC, orderexecuted DESC)
             """;
 
-    private final ObservedState knowledge;
+    private final ObservedState observed;
     private final ShardVerdicts verdicts;
     private final ShardRows rows;
     private final DoctorConnections access;
     private final boolean mayChange;
     private final List<Finding> findings = new ArrayList<>();
 
-    private ShardFindings(ObservedState knowledge, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access) {
-        this.knowledge = knowledge;
+    private ShardFindings(ObservedState observed, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access) {
+        this.observed = observed;
         this.verdicts = verdicts;
         this.rows = rows;
         this.access = access;
-        this.mayChange = !verdicts.isMapInDoubt() && knowledge.unknownMoves().isEmpty();
+        this.mayChange = !verdicts.isMapInDoubt() && observed.unknownMoves().isEmpty();
     }
 
-    static List<Finding> of(ObservedState knowledge, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access)
+    static List<Finding> of(ObservedState observed, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access)
             throws SQLException {
-        ShardFindings shards = new ShardFindings(knowledge, verdicts, rows, access);
+        ShardFindings shards = new ShardFindings(observed, verdicts, rows, access);
         shards.behind();
         shards.doubtful();
         shards.missing();
-        for (Map.Entry<String, ServerFacts> server : knowledge.facts().entrySet()) {
+        for (Map.Entry<String, ServerFacts> server : observed.facts().entrySet()) {
             shards.examine(server.getKey(), server.getValue());
         }
         return shards.findings;
@@ -97,7 +97,7 @@ final class ShardFindings {
         copies(server, select(its, state -> isOthers(server, state) && !state.takesWrites()));
         unknown(
                 server,
-                select(its, state -> state.shard() >= knowledge.map().sharding().shardCount()));
+                select(its, state -> state.shard() >= observed.map().sharding().shardCount()));
         stopped(
                 server,
                 select(
@@ -111,11 +111,11 @@ final class ShardFindings {
     }
 
     private boolean isOwn(String server, ShardState state) {
-        return verdicts.fits(state.shard()) && knowledge.owner(state.shard()).equals(server);
+        return verdicts.fits(state.shard()) && observed.owner(state.shard()).equals(server);
     }
 
     private boolean isOthers(String server, ShardState state) {
-        return verdicts.fits(state.shard()) && !knowledge.owner(state.shard()).equals(server);
+        return verdicts.fits(state.shard()) && !observed.owner(state.shard()).equals(server);
     }
 
     /** Shards for which one server is known to have the newer rows. */
@@ -125,7 +125,7 @@ final class ShardFindings {
         verdicts.all(Behind.class)
                 .forEach((shard, behind) -> shards.computeIfAbsent(
                                 new Place(
-                                        behind.server(), behind.server().equals(knowledge.owner(shard)), behind.why()),
+                                        behind.server(), behind.server().equals(observed.owner(shard)), behind.why()),
                                 place -> new ArrayList<>())
                         .add(shard));
         shards.forEach((place, its) -> findings.add(Finding.of(
@@ -159,7 +159,7 @@ final class ShardFindings {
         findings.add(
                 Finding.of(
                         PROBLEM,
-                        knowledge.owner(first(shards)),
+                        observed.owner(first(shards)),
                         "shard-doubtful",
                         "it is not certain who has the newest rows of %s: %s".formatted(shards(shards), why),
                         PERSON
@@ -169,7 +169,7 @@ final class ShardFindings {
     /** A description of each server's copy of a shard, for a person to decide. */
     private String copies(int shard) throws SQLException {
         StringJoiner copies = new StringJoiner("; ");
-        for (Map.Entry<String, ServerFacts> server : knowledge.facts().entrySet()) {
+        for (Map.Entry<String, ServerFacts> server : observed.facts().entrySet()) {
             ShardState state = server.getValue().shards().get(shard);
             if (state != null) {
                 copies.add("%s: %s, %s"
@@ -186,11 +186,11 @@ final class ShardFindings {
         Map<String, Map<Missing, List<Integer>>> byServer = new TreeMap<>();
         verdicts.all(Missing.class)
                 .forEach((shard, missing) -> byServer.computeIfAbsent(
-                                knowledge.owner(shard), server -> new LinkedHashMap<>())
+                                observed.owner(shard), server -> new LinkedHashMap<>())
                         .computeIfAbsent(missing, same -> new ArrayList<>())
                         .add(shard));
         byServer.forEach((server, kinds) -> {
-            if (knowledge.facts().containsKey(server)) { // otherwise its contents are unknown
+            if (observed.facts().containsKey(server)) { // otherwise its contents are unknown
                 kinds.forEach((missing, shards) -> missing(server, missing, ShardSet.of(shards)));
             }
         });
@@ -342,7 +342,7 @@ final class ShardFindings {
 
     /** A copy that takes no writes stays unchanged, so its server's current contents are all there is to compare. */
     private void copies(String server, ShardSet shards) throws SQLException {
-        Optional<Split> split = knowledge.splits().stream()
+        Optional<Split> split = observed.splits().stream()
                 .filter(some -> some.target().equals(server))
                 .findFirst();
         if (split.isPresent()) {
@@ -387,8 +387,8 @@ final class ShardFindings {
     }
 
     private boolean isSpare(String copy, int shard) throws SQLException {
-        String owner = knowledge.owner(shard);
-        return mayChange && knowledge.takesWrites(owner, shard) && rows.hasAllOf(copy, owner, shard);
+        String owner = observed.owner(shard);
+        return mayChange && observed.takesWrites(owner, shard) && rows.hasAllOf(copy, owner, shard);
     }
 
     private void copies(String server, List<Integer> shards, String which, IntFunction<CharSequence> remedy) {
@@ -407,7 +407,7 @@ final class ShardFindings {
     private void history(String server, ServerFacts facts) {
         ShardSet gone = filter(
                 facts.historyOfGone(),
-                shard -> verdicts.fits(shard) && !knowledge.owner(shard).equals(server));
+                shard -> verdicts.fits(shard) && !observed.owner(shard).equals(server));
         if (!gone.isEmpty()) {
             findings.add(Finding.of(
                             WARNING,
@@ -446,7 +446,7 @@ final class ShardFindings {
                     server,
                     "shard-unknown",
                     "has shards %s, and the shard map goes to %s"
-                            .formatted(shards, knowledge.map().sharding().shardCount() - 1),
+                            .formatted(shards, observed.map().sharding().shardCount() - 1),
                     "see whose they are; two installations do not belong into one database"));
         }
     }

@@ -32,18 +32,18 @@ import org.shardflake.move.Move;
  */
 final class ShardVerdicts {
 
-    private final ObservedState knowledge;
+    private final ObservedState observed;
     private final ShardRows rows;
     private final Map<Integer, Verdict> verdicts = new TreeMap<>();
 
-    private ShardVerdicts(ObservedState knowledge, ShardRows rows) {
-        this.knowledge = knowledge;
+    private ShardVerdicts(ObservedState observed, ShardRows rows) {
+        this.observed = observed;
         this.rows = rows;
     }
 
-    static ShardVerdicts of(ObservedState knowledge, ShardRows rows) throws SQLException {
-        ShardVerdicts verdicts = new ShardVerdicts(knowledge, rows);
-        for (int shard = 0; shard < knowledge.map().sharding().shardCount(); shard++) {
+    static ShardVerdicts of(ObservedState observed, ShardRows rows) throws SQLException {
+        ShardVerdicts verdicts = new ShardVerdicts(observed, rows);
+        for (int shard = 0; shard < observed.map().sharding().shardCount(); shard++) {
             verdicts.verdicts.put(shard, verdicts.decide(shard));
         }
         return verdicts;
@@ -79,7 +79,7 @@ final class ShardVerdicts {
 
     /** The server that has a shard, as far as that is known. */
     String server(int shard) {
-        return of(shard) instanceof Behind behind ? behind.server() : knowledge.owner(shard);
+        return of(shard) instanceof Behind behind ? behind.server() : observed.owner(shard);
     }
 
     /**
@@ -88,7 +88,7 @@ final class ShardVerdicts {
      * @param left shards that stay where the map has them
      */
     ShardMap proposal(Set<Integer> left) {
-        ShardMap map = knowledge.map();
+        ShardMap map = observed.map();
         return ShardMap.of(
                 map.version(),
                 map.sharding(),
@@ -166,7 +166,7 @@ final class ShardVerdicts {
     private Case look(int shard) {
         Map<String, Placement> remembered = new LinkedHashMap<>();
         List<String> copies = new ArrayList<>();
-        knowledge.facts().forEach((server, facts) -> {
+        observed.facts().forEach((server, facts) -> {
             Placement placement = facts.placements().get(shard);
             if (placement != null) {
                 remembered.put(server, placement);
@@ -177,11 +177,11 @@ final class ShardVerdicts {
         });
         return new Case(
                 shard,
-                knowledge.owner(shard),
-                knowledge.map().placement(shard).epoch(),
+                observed.owner(shard),
+                observed.map().placement(shard).epoch(),
                 remembered,
                 copies,
-                knowledge.silent());
+                observed.silent());
     }
 
     private Verdict decide(int shard) throws SQLException {
@@ -193,7 +193,7 @@ final class ShardVerdicts {
         if (it.newestEpoch() > it.epoch()) {
             return newerThanTheCatalog(it);
         }
-        if (!knowledge.isSettled(shard)) {
+        if (!observed.isSettled(shard)) {
             return new Unsettled();
         }
         if (it.lastRemembered() > it.epoch()) {
@@ -215,10 +215,10 @@ final class ShardVerdicts {
      */
     private Optional<Verdict> givenUpMeanwhile(Case it) {
         long last = it.lastRemembered();
-        Optional<Move> move = knowledge.moves().stream()
+        Optional<Move> move = observed.moves().stream()
                 .filter(its -> its.shardSet().contains(it.shard()))
                 .findFirst();
-        if (last <= it.epoch() || move.isEmpty() || !knowledge.isNewerOnServers(move.get(), it.shard())) {
+        if (last <= it.epoch() || move.isEmpty() || !observed.isNewerOnServers(move.get(), it.shard())) {
             return Optional.empty();
         }
         List<Map.Entry<String, Placement>> who = it.remembered().entrySet().stream()
@@ -233,7 +233,7 @@ final class ShardVerdicts {
         String why = "gave it up for epoch %s, which no server received, and the shard map has %s"
                 .formatted(last, it.epoch());
         return Optional.of(
-                it.silent().isEmpty() && knowledge.isIntact(move.get())
+                it.silent().isEmpty() && observed.isIntact(move.get())
                         ? new Behind(server, last + 1, why)
                         : new Doubtful("%s %s".formatted(server, why)));
     }
@@ -276,7 +276,7 @@ final class ShardVerdicts {
                 return new Doubtful("%s got it with epoch %s, too".formatted(other, its.epoch()));
             }
             // What is not remembered predates the first move, if the server would remember one.
-            boolean isOlder = its != null || (confirmed && knowledge.remembers(other));
+            boolean isOlder = its != null || (confirmed && observed.remembers(other));
             if (!isOlder && rows.hasRows(other, it.shard())) {
                 return rows.hasRows(it.owner(), it.shard())
                                 || it.others().size() > 1
@@ -289,7 +289,7 @@ final class ShardVerdicts {
     }
 
     private Verdict rowsAreElsewhere(Case it, String other) {
-        return knowledge.takesWrites(other, it.shard())
+        return observed.takesWrites(other, it.shard())
                 ? new Behind(
                         other,
                         it.epoch(),
@@ -303,7 +303,7 @@ final class ShardVerdicts {
         }
         String only = it.copies().get(0);
         boolean isFirst = it.epoch() == 1 && it.remembered().isEmpty();
-        if (it.copies().size() == 1 && isFirst && it.silent().isEmpty() && knowledge.takesWrites(only, it.shard())) {
+        if (it.copies().size() == 1 && isFirst && it.silent().isEmpty() && observed.takesWrites(only, it.shard())) {
             return new Behind(
                     only, it.epoch(), "has it and takes writes, and %s does not have it".formatted(it.owner()));
         }
@@ -315,7 +315,7 @@ final class ShardVerdicts {
 
     /** The evidence that the shard existed there, if any. */
     private String wasDeployed(Case it) {
-        if (knowledge.historyOfGone(it.owner()).contains(it.shard())) {
+        if (observed.historyOfGone(it.owner()).contains(it.shard())) {
             return "%s has its history".formatted(it.owner());
         }
         if (!it.remembered().isEmpty()) {

@@ -25,49 +25,49 @@ import org.shardflake.move.RestoredCatalog.Reached;
  */
 final class StaleMoves {
 
-    /** A move, with what shows that the catalog is older, and how far it has come. */
+    /** A move that the catalog has at an earlier state, with the evidence and the state on the servers. */
     record Stale(Reached reached, String why) {}
 
     private StaleMoves() {}
 
     /** @param isTakenUp whether someone works on a move, by its number */
-    static List<Stale> of(ObservedState knowledge, ShardVerdicts verdicts, LongPredicate isTakenUp) {
+    static List<Stale> of(ObservedState observed, ShardVerdicts verdicts, LongPredicate isTakenUp) {
         List<Stale> stale = new ArrayList<>();
-        for (Move move : knowledge.moves()) {
-            Optional<String> why = why(knowledge, move);
+        for (Move move : observed.moves()) {
+            Optional<String> why = why(observed, move);
             boolean isDecided = move.shardSet().stream().noneMatch(shard -> verdicts.of(shard) instanceof Doubtful);
-            if (why.isPresent() && isDecided && !hasLostItsSource(knowledge, move) && !isTakenUp.test(move.id())) {
+            if (why.isPresent() && isDecided && !hasLostItsSource(observed, move) && !isTakenUp.test(move.id())) {
                 stale.add(new Stale(
-                        new Reached(move, knowledge.claimOnServers(move.tag()), phase(knowledge, verdicts, move)),
+                        new Reached(move, observed.claimOnServers(move.tag()), phase(observed, verdicts, move)),
                         why.get()));
             }
         }
         return stale;
     }
 
-    private static Optional<String> why(ObservedState knowledge, Move move) {
-        if (!knowledge.facts().keySet().containsAll(List.of(move.source(), move.target()))
-                || !knowledge.counted().containsKey(move.tag())) {
+    private static Optional<String> why(ObservedState observed, Move move) {
+        if (!observed.facts().keySet().containsAll(List.of(move.source(), move.target()))
+                || !observed.counted().containsKey(move.tag())) {
             return Optional.empty();
         }
         List<Integer> newer = move.shardSet().stream()
-                .filter(shard -> knowledge.isNewerOnServers(move, shard))
+                .filter(shard -> observed.isNewerOnServers(move, shard))
                 .boxed()
                 .toList();
         if (!newer.isEmpty()) {
             int shard = newer.get(0);
             return Optional.of("the servers count epoch %s of shard %s, and the catalog %s"
                     .formatted(
-                            knowledge.lastEpoch(shard),
+                            observed.lastEpoch(shard),
                             shard,
-                            knowledge.map().placement(shard).epoch()));
+                            observed.map().placement(shard).epoch()));
         }
-        long claim = knowledge.claimOnServers(move.tag());
-        if (claim > knowledge.counted().get(move.tag()).claim()) {
+        long claim = observed.claimOnServers(move.tag());
+        if (claim > observed.counted().get(move.tag()).claim()) {
             return Optional.of("the servers counted %s claims of it, and the catalog %s"
-                    .formatted(claim, knowledge.counted().get(move.tag()).claim()));
+                    .formatted(claim, observed.counted().get(move.tag()).claim()));
         }
-        return claim == 0 && knowledge.isPrepared(move)
+        return claim == 0 && observed.isPrepared(move)
                 ? Optional.of("the servers have no trace of it")
                 : Optional.empty();
     }
@@ -76,14 +76,14 @@ final class StaleMoves {
      * Whether the source was restored, too, or failed over, and lost its slot: the target's copies may then have rows that it lacks. The end of
      * a move drops what goes back before what goes forward.
      */
-    private static boolean hasLostItsSource(ObservedState knowledge, Move move) {
-        return has(knowledge, move.target(), move, Kind.SLOT, "reverse")
-                && has(knowledge, move.target(), move, Kind.SUBSCRIPTION, "forward")
-                && !has(knowledge, move.source(), move, Kind.SLOT, "forward");
+    private static boolean hasLostItsSource(ObservedState observed, Move move) {
+        return has(observed, move.target(), move, Kind.SLOT, "reverse")
+                && has(observed, move.target(), move, Kind.SUBSCRIPTION, "forward")
+                && !has(observed, move.source(), move, Kind.SLOT, "forward");
     }
 
-    private static boolean has(ObservedState knowledge, String server, Move move, Kind kind, String direction) {
-        ServerFacts facts = knowledge.facts().get(server);
+    private static boolean has(ObservedState observed, String server, Move move, Kind kind, String direction) {
+        ServerFacts facts = observed.facts().get(server);
         return facts != null
                 && facts.remnants()
                         .contains(new Remnant(kind, "shardflake_%s_%s".formatted(move.tag(), direction), move.tag()));
@@ -93,11 +93,11 @@ final class StaleMoves {
      * The phase that a move has reached; empty if nothing is left of it. What is left of a part of its objects is the middle of its end, or of its
      * beginning.
      */
-    private static Optional<MovePhase> phase(ObservedState knowledge, ShardVerdicts verdicts, Move move) {
-        if (knowledge.isIntact(move)) {
+    private static Optional<MovePhase> phase(ObservedState observed, ShardVerdicts verdicts, Move move) {
+        if (observed.isIntact(move)) {
             return Optional.of(MovePhase.FOLLOWING);
         }
-        if (knowledge.claimOnServers(move.tag()) == 0) {
+        if (observed.claimOnServers(move.tag()) == 0) {
             return Optional.empty();
         }
         Set<String> owners = new HashSet<>();

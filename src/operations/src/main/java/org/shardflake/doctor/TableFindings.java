@@ -53,9 +53,9 @@ final class TableFindings {
     private TableFindings() {}
 
     /** Examines only the definitions of tables. */
-    static List<Finding> of(ObservedState knowledge, DoctorConnections access) {
+    static List<Finding> of(ObservedState observed, DoctorConnections access) {
         List<Finding> findings = new ArrayList<>();
-        for (String server : knowledge.facts().keySet()) {
+        for (String server : observed.facts().keySet()) {
             onServer(access, server, findings, connection -> {
                 addHidden(connection, server, findings);
                 List<String> relatives = list(connection, RELATIVES);
@@ -140,16 +140,16 @@ final class TableFindings {
     }
 
     /** Reads the tables of all shards that have foreign keys, or no check known to hold. */
-    static List<Finding> ofRows(ObservedState knowledge, DoctorConnections access) {
+    static List<Finding> ofRows(ObservedState observed, DoctorConnections access) {
         List<Finding> findings = new ArrayList<>();
-        for (Map.Entry<String, ServerFacts> one : knowledge.facts().entrySet()) {
+        for (Map.Entry<String, ServerFacts> one : observed.facts().entrySet()) {
             String server = one.getKey();
             if (!one.getValue().libraryIsCurrent()) {
                 continue; // a separate finding
             }
             ShardSet shards = ShardSet.of(one.getValue().shards().keySet().stream()
-                    .filter(shard -> shard < knowledge.map().sharding().shardCount()
-                            && knowledge.owner(shard).equals(server))
+                    .filter(shard -> shard < observed.map().sharding().shardCount()
+                            && observed.owner(shard).equals(server))
                     .toList());
             onServer(access, server, findings, connection -> {
                 List<ForeignKeys.Rows> broken = ForeignKeys.broken(

@@ -250,7 +250,7 @@ public final class Gateways {
                     throw new ShardflakeException(
                             Kind.PRECONDITION,
                             "the shards have no tables",
-                            Advice.of("%s makes them", CliCommand.SCHEMA_DEPLOY),
+                            Advice.of("%s creates them", CliCommand.SCHEMA_DEPLOY),
                             null);
                 }
                 return tables;
@@ -259,7 +259,7 @@ public final class Gateways {
                     throw new ShardflakeException(
                             Kind.PRECONDITION,
                             "the shards of %s do not exist".formatted(server.getKey()),
-                            Advice.of("%s makes them", CliCommand.SCHEMA_DEPLOY),
+                            Advice.of("%s creates them", CliCommand.SCHEMA_DEPLOY),
                             e);
                 }
                 silent = e;

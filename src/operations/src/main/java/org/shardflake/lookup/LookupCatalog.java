@@ -86,7 +86,7 @@ final class LookupCatalog implements AutoCloseable {
                     Kind.USAGE,
                     "there is no lookup %s".formatted(name),
                     names.isEmpty()
-                            ? Advice.of("%s makes one", CliCommand.LOOKUP_CREATE)
+                            ? Advice.of("%s creates one", CliCommand.LOOKUP_CREATE)
                             : "one of " + String.join(", ", names),
                     null);
         });

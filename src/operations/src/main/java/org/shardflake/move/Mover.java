@@ -171,7 +171,7 @@ public final class Mover {
     }
 
     /** The existing move of exactly these shards between these servers, if any. */
-    public Optional<Move> begun(String source, String target, ShardSet shards) {
+    public Optional<Move> findOpen(String source, String target, ShardSet shards) {
         return moves().stream()
                 .filter(move -> move.source().equals(source)
                         && move.target().equals(target)
@@ -260,17 +260,17 @@ public final class Mover {
      *
      * @throws MoveRefusedException if a check fails, a shard is in another move, or not on the source
      */
-    public Move begin(String source, String target, ShardSet shards, String reason) {
-        return begun(source, target, shards).orElseGet(() -> {
+    public Move beginOrResume(String source, String target, ShardSet shards, String reason) {
+        return findOpen(source, target, shards).orElseGet(() -> {
             requirePassing(source, target, shards)
                     .with(PreflightCheck.Outcome.WARNING)
                     .forEach(listener::warned);
-            return create(source, target, shards, reason);
+            return record(source, target, shards, reason);
         });
     }
 
     /** Records a move without any check of the servers. */
-    public Move create(String source, String target, ShardSet shards, String reason) {
+    public Move record(String source, String target, ShardSet shards, String reason) {
         Move move = inCatalog(connection -> MoveCatalog.begin(connection, source, target, shards, reason));
         listener.reached(MoveStep.RECORDED);
         return move;

@@ -10,7 +10,7 @@
  *
  * <pre>{@code
  * Mover mover = Mover.at(catalog, MoveSettings.DEFAULT, MoveListener.NONE);
- * Move move = mover.begin("db1", "db2", ShardSet.parse("6-7"), "db1 is full");
+ * Move move = mover.beginOrResume("db1", "db2", ShardSet.parse("6-7"), "db1 is full");
  * mover.carryOut(move, false);
  * }</pre>
  */

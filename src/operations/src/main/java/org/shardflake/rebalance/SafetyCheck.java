@@ -43,15 +43,15 @@ final class SafetyCheck implements AutoCloseable {
      * @throws RebalanceException if anything is not as it should be
      */
     ShardMap require() throws InterruptedException {
-        InstallationSnapshot sight = watch.look();
-        if (!sight.catalogAnswers() || sight.catalogIsStandby()) {
+        InstallationSnapshot snapshot = watch.look();
+        if (!snapshot.catalogAnswers() || snapshot.catalogIsStandby()) {
             throw new RebalanceException(Kind.FAILURE, "the catalog cannot be asked: " + lastTold(), DOCTOR);
         }
-        sight.moves().forEach(SafetyCheck::refuse);
-        for (Server server : sight.map().servers()) {
-            require(server, sight);
+        snapshot.moves().forEach(SafetyCheck::refuse);
+        for (Server server : snapshot.map().servers()) {
+            require(server, snapshot);
         }
-        return sight.map();
+        return snapshot.map();
     }
 
     private String lastTold() {
@@ -73,12 +73,12 @@ final class SafetyCheck implements AutoCloseable {
         };
     }
 
-    private void require(Server server, InstallationSnapshot sight) {
-        if (!sight.servers().containsKey(server.name())) {
+    private void require(Server server, InstallationSnapshot snapshot) {
+        if (!snapshot.servers().containsKey(server.name())) {
             throw new RebalanceException(
                     Kind.FAILURE, "server %s cannot be asked: %s".formatted(server.name(), lastTold()), DOCTOR);
         }
-        ShardSet misplaced = sight.misplaced(server);
+        ShardSet misplaced = snapshot.misplaced(server);
         if (!misplaced.isEmpty()) {
             throw new RebalanceException(
                     Kind.PRECONDITION,
@@ -86,13 +86,13 @@ final class SafetyCheck implements AutoCloseable {
                             .formatted(misplaced, server.name()),
                     DOCTOR);
         }
-        refuse(server, sight, PlacementState.CLOSED, "refuse writes");
-        refuse(server, sight, PlacementState.MISSING, "are missing");
+        refuse(server, snapshot, PlacementState.CLOSED, "refuse writes");
+        refuse(server, snapshot, PlacementState.MISSING, "are missing");
     }
 
-    private static void refuse(Server server, InstallationSnapshot sight, PlacementState state, String what) {
-        ShardSet such = ShardSet.of(sight.map().shards(server).stream()
-                .filter(shard -> sight.state(shard) == state)
+    private static void refuse(Server server, InstallationSnapshot snapshot, PlacementState state, String what) {
+        ShardSet such = ShardSet.of(snapshot.map().shards(server).stream()
+                .filter(shard -> snapshot.state(shard) == state)
                 .toArray());
         if (!such.isEmpty()) {
             throw new RebalanceException(

@@ -35,7 +35,7 @@ record Home(
         return new ShardflakeException(
                 ShardflakeException.Kind.PRECONDITION,
                 "there are no reference tables",
-                Advice.of("%s makes them", CliCommand.REFERENCE_DEPLOY_HOME),
+                Advice.of("%s creates them", CliCommand.REFERENCE_DEPLOY_HOME),
                 null);
     }
 

@@ -29,7 +29,7 @@ public enum SplitStep {
     PROMOTED,
     /** The server refuses writes to all shards. */
     CLOSED,
-    /** The catalog has it as a server, and the move of its shards. */
+    /** The new server and the move of its shards are in the catalog. */
     MOVE_RECORDED,
     /** A copy of a shard that stayed on the source was removed. */
     COPY_DROPPED;

@@ -10,7 +10,7 @@
  *
  * <pre>{@code
  * try (Watch watch = new Watch(catalog, server -> ServerUrl.parse(server.url()), System.err::println)) {
- *     InstallationSnapshot sight = watch.look();
+ *     InstallationSnapshot snapshot = watch.look();
  * }
  * }</pre>
  */

@@ -99,7 +99,7 @@ class OperatingFromJavaTest {
         assertThat(rows(0, 0, 8)).isEqualTo(ROWS);
 
         Mover mover = Mover.at(catalog, MoveSettings.DEFAULT, MoveListener.NONE);
-        Move move = mover.begin("db1", "db2", ShardSet.parse("6-7"), "db1 is full");
+        Move move = mover.beginOrResume("db1", "db2", ShardSet.parse("6-7"), "db1 is full");
         mover.carryOut(move, false);
         assertThat(mover.moves()).isEmpty();
         assertThat(rows(1, 6, 8)).isEqualTo(ROWS / 4);

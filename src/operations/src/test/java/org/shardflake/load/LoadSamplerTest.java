@@ -146,7 +146,7 @@ class LoadSamplerTest {
 
     private void move(String from, String to) throws InterruptedException {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-        Move move = mover.begin(from, to, ShardSet.of(1), "a test");
+        Move move = mover.beginOrResume(from, to, ShardSet.of(1), "a test");
         mover.carryOut(move, false);
     }
 

@@ -60,7 +60,7 @@ class ComparedBeforeCutoverTest {
 
     private long follow() {
         return mover.follow(
-                        mover.create("db1", "db2", ShardSet.parse("3-4"), "").id())
+                        mover.record("db1", "db2", ShardSet.parse("3-4"), "").id())
                 .id();
     }
 

@@ -82,7 +82,7 @@ class DumpedMoveIT {
         List<String> before = dump(pgDump, "db1");
         Mover mover = shards.mover(MoveSettings.DEFAULT, new MoveListener() {});
 
-        Move move = mover.create("db1", "db2", ShardSet.of(1), "a test");
+        Move move = mover.record("db1", "db2", ShardSet.of(1), "a test");
         mover.follow(move.id());
         mover.cutOver(move.id(), ShardSet.of(1));
         assertThat(dump(pgDump, "db2")).isEqualTo(before);

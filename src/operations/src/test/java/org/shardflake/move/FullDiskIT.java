@@ -127,7 +127,7 @@ class FullDiskIT {
                 told.add(problem);
             }
         });
-        Move move = mover.begin("db1", "db2", ShardSet.of(SHARD), "a test");
+        Move move = mover.beginOrResume("db1", "db2", ShardSet.of(SHARD), "a test");
 
         assertThatThrownBy(() -> mover.carryOut(move, false)).isInstanceOf(ShardflakeException.class);
         assertThat(told).isNotEmpty().allSatisfy(problem -> assertThat(problem).contains("db2 ("));
@@ -145,7 +145,7 @@ class FullDiskIT {
     void aSourceThatFillsLosesNothingAndCancellingTheMoveLetsGoOfTheLog() throws Exception {
         disk = SmallDisk.of(cluster.server(0), "200m");
         Mover mover = shards.mover(SETTINGS, MoveListener.NONE);
-        Move move = mover.begin("db1", "db2", ShardSet.of(SHARD), "a test");
+        Move move = mover.beginOrResume("db1", "db2", ShardSet.of(SHARD), "a test");
         mover.follow(move.id());
         cluster.server(1).crash();
 

@@ -68,7 +68,7 @@ class LocalesIT {
             }
 
             Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-            Move move = mover.create("db1", "db2", moving, "a test");
+            Move move = mover.record("db1", "db2", moving, "a test");
             mover.follow(move.id());
             assertThat(mover.verify(move.id(), moving)).isEmpty();
             mover.cutOver(move.id(), moving);

@@ -84,7 +84,7 @@ class MoveEndTest {
 
     private long cutOver() throws SQLException {
         long id =
-                mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();
+                mover.follow(mover.record("db1", "db2", MOVING, "a test").id()).id();
         mover.cutOver(id, MOVING);
         return id;
     }
@@ -332,7 +332,7 @@ class MoveEndTest {
     @Tag("full")
     void aTargetThatIsGoneForGoodIsLetGoOfThoughItHadTheShardOnce() throws SQLException {
         PostgresServer target = shards.database("db2").server();
-        Move move = mover.create("db1", "db2", ShardSet.of(3), "a test");
+        Move move = mover.record("db1", "db2", ShardSet.of(3), "a test");
         mover.follow(move.id());
         mover.cutOver(move.id(), ShardSet.of(3));
         mover.reverse(move.id(), ShardSet.of(3));
@@ -350,7 +350,7 @@ class MoveEndTest {
     @Tag("full")
     void aTargetThatIsGoneForGoodIsLetGoOfThoughOpeningTheShardWasInterrupted() throws SQLException {
         PostgresServer target = shards.database("db2").server();
-        Move move = mover.create("db1", "db2", ShardSet.of(3), "a test");
+        Move move = mover.record("db1", "db2", ShardSet.of(3), "a test");
         mover.follow(move.id());
         Mover dying = dying(MoveStep.FENCED);
         assertThatThrownBy(() -> dying.cutOver(move.id(), ShardSet.of(3))).isInstanceOf(Killed.class);
@@ -370,7 +370,7 @@ class MoveEndTest {
     @Tag("full")
     void aTargetThatIsGoneForGoodIsNotLetGoOfByACatalogThatForgotTheCutover() throws SQLException {
         PostgresServer target = shards.database("db2").server();
-        Move move = mover.create("db1", "db2", ShardSet.of(3), "a test");
+        Move move = mover.record("db1", "db2", ShardSet.of(3), "a test");
         mover.follow(move.id());
         mover.cutOver(move.id(), ShardSet.of(3));
         try (Connection catalog = shards.catalogUrl().connect("a test")) {
@@ -498,7 +498,7 @@ class MoveEndTest {
     @Test
     void rowsThatARestoredSourceLacksAreNotLostAtCancel() throws SQLException {
         long id =
-                mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();
+                mover.follow(mover.record("db1", "db2", MOVING, "a test").id()).id();
         String stream = "shardflake_" + mover.move(id).tag() + "_forward";
         try (Connection db2 = shards.database("db2").connect()) {
             Sql.execute(
@@ -528,7 +528,7 @@ class MoveEndTest {
     @Test
     void rowsWrittenToTheSourceAreNotLostWhenTheMoveIsEndedWhereItIs() throws SQLException {
         long id =
-                mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();
+                mover.follow(mover.record("db1", "db2", MOVING, "a test").id()).id();
         mover.cutOver(id, ShardSet.of(3));
         shards.execute("db1", PAST_THE_FENCE + "INSERT INTO shard_0003.tag VALUES (-1, 'late')");
 
@@ -592,7 +592,7 @@ class MoveEndTest {
     @Tag("full")
     void aSubscriptionOfTheUsersOwnIntoAMovingShardStopsItsCutover() throws SQLException {
         long id =
-                mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();
+                mover.follow(mover.record("db1", "db2", MOVING, "a test").id()).id();
         shards.subscribe("db1", 3);
 
         assertThatThrownBy(() -> mover.cutOver(id, MOVING))
@@ -618,7 +618,7 @@ class MoveEndTest {
     @Tag("full")
     void aFailureWithoutAStateIsNotHiddenByAnother() throws SQLException {
         long id =
-                mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();
+                mover.follow(mover.record("db1", "db2", MOVING, "a test").id()).id();
         Mover failing = shards.mover(MoveSettings.DEFAULT, new MoveListener() {
             @Override
             public void reached(MoveStep step) {

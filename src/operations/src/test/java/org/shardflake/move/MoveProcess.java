@@ -54,9 +54,9 @@ final class MoveProcess {
 
     /** What {@code move run} does, or a start and a cancel. */
     static void run(Mover mover, String source, String target, ShardSet shards, boolean cancel) throws Exception {
-        Move move = mover.begun(source, target, shards).orElse(null);
+        Move move = mover.findOpen(source, target, shards).orElse(null);
         if (move == null) {
-            move = mover.create(source, target, shards, "a test");
+            move = mover.record(source, target, shards, "a test");
         }
         boolean ending = move.phase() == MovePhase.COMPLETING || move.phase() == MovePhase.CANCELLING;
         if (!ending) {

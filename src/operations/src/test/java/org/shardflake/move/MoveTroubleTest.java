@@ -188,7 +188,7 @@ class MoveTroubleTest {
     @Tag("full")
     void aWorkerThatDoesNotEndIsAwaitedAsLongAsPatienceSays() throws Exception {
         Mover mover = shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener);
-        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(1), "").id());
+        Move move = mover.follow(mover.record("db1", "db2", ShardSet.of(1), "").id());
         mover.cutOver(move.id(), ShardSet.of(1));
         String stream = "shardflake_" + move.tag() + "_reverse";
         long worker =
@@ -228,7 +228,7 @@ class MoveTroubleTest {
     @Tag("full")
     void aCutoverNamesTheTransactionsThatItWaitsFor() throws SQLException {
         Mover mover = shards.mover(AccountShards.patient(Duration.ofSeconds(3)), listener);
-        Move move = mover.create("db1", "db2", ShardSet.of(1), "");
+        Move move = mover.record("db1", "db2", ShardSet.of(1), "");
         mover.follow(move.id());
         try (Connection writer = session("a long report")) {
             writer.setAutoCommit(false);
@@ -252,7 +252,7 @@ class MoveTroubleTest {
     void aLostSlotIsToldWhileTheTargetIsAway() throws SQLException {
         Mover mover = shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener);
         Move move =
-                mover.follow(mover.create("db1", "db2", ShardSet.of(1, 2), "").id());
+                mover.follow(mover.record("db1", "db2", ShardSet.of(1, 2), "").id());
         mover.cutOver(move.id(), ShardSet.of(1));
         String stream = "shardflake_" + move.tag() + "_forward";
         shards.execute("db2", "ALTER SUBSCRIPTION %s DISABLE".formatted(stream));
@@ -288,7 +288,7 @@ class MoveTroubleTest {
     @Tag("full")
     void rowsThatASourceHasLostAreAllListed() throws SQLException {
         Mover mover = shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener);
-        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(1), "").id());
+        Move move = mover.follow(mover.record("db1", "db2", ShardSet.of(1), "").id());
         shards.execute("db1", "INSERT INTO shard_0001.account (uid) SELECT 1 FROM generate_series(1, 13)");
         shards.await("db2", "SELECT count(*) FROM shard_0001.account", 13);
         String stream = "shardflake_" + move.tag() + "_forward";

@@ -73,7 +73,7 @@ class MovedObjectsTest {
             shards.execute(server, "CREATE PUBLICATION everything FOR ALL TABLES");
         }
         ShardSet moving = ShardSet.of(1);
-        Move move = mover.create("db1", "db2", moving, "");
+        Move move = mover.record("db1", "db2", moving, "");
         interruptWhenCopied(move);
 
         assertThat(mover.follow(move.id()).phase()).isEqualTo(MovePhase.FOLLOWING);
@@ -103,7 +103,7 @@ class MovedObjectsTest {
     void partitionedTablesWithForeignKeysInParts() throws SQLException {
         ShardSet moving = ShardSet.of(1);
         Mover parted = shards.mover(AccountShards.inParts(1024), MoveListener.NONE);
-        Move move = mover.create("db1", "db2", moving, "");
+        Move move = mover.record("db1", "db2", moving, "");
         Mover interrupted = shards.mover(AccountShards.inParts(1024), stopAt(MoveStep.PART_COPIED));
         assertThatThrownBy(() -> interrupted.follow(move.id())).hasMessage("stopped by the test");
         shards.execute("db1", "DELETE FROM shard_0001.note; UPDATE shard_0001.visit SET before_id = NULL");
@@ -117,7 +117,7 @@ class MovedObjectsTest {
 
     @Test
     void aMoveThatHasNotBegunCanBeCancelled() throws SQLException {
-        Move move = mover.create("db1", "db2", ShardSet.of(1), "");
+        Move move = mover.record("db1", "db2", ShardSet.of(1), "");
 
         mover.cancel(move.id(), Mover.End.BACK);
 
@@ -127,7 +127,7 @@ class MovedObjectsTest {
     }
 
     private Move copiedTo(String target, ShardSet moving) throws SQLException {
-        return mover.follow(mover.create("db2", target, moving, "").id());
+        return mover.follow(mover.record("db2", target, moving, "").id());
     }
 
     private void interruptWhenCopied(Move move) {

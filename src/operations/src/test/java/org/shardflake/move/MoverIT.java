@@ -56,7 +56,7 @@ class MoverIT {
             AccountLoad load = AccountLoad.start(router, ShardSet.range(0, SHARDS - 1), THREADS, 25);
             try (PauseProber prober = new PauseProber(load)) {
                 load.awaitMore(2000);
-                long id = mover.follow(mover.create("db1", "db2", moving, "").id())
+                long id = mover.follow(mover.record("db1", "db2", moving, "").id())
                         .id();
                 for (int shard : moving.stream().toArray()) {
                     prober.during(shard, () -> mover.cutOver(id, ShardSet.of(shard)));
@@ -97,7 +97,7 @@ class MoverIT {
             AccountLoad load = AccountLoad.start(router, ShardSet.range(0, 7), THREADS, 25);
             try {
                 load.awaitMore(1000);
-                long id = mover.follow(mover.create("db1", "db2", moving, "").id())
+                long id = mover.follow(mover.record("db1", "db2", moving, "").id())
                         .id();
                 mover.cutOver(id, moving);
                 for (int shard : moving.stream().toArray()) {

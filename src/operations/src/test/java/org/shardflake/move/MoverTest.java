@@ -75,7 +75,7 @@ class MoverTest {
     @Test
     void movesShardsAndLeavesNothingBehind() throws SQLException {
         ShardSet moving = ShardSet.parse("1-3,6");
-        Move move = mover.create("db1", "db2", moving, "a test");
+        Move move = mover.record("db1", "db2", moving, "a test");
         move = mover.follow(move.id());
         assertThat(move.phase()).isEqualTo(MovePhase.FOLLOWING);
         assertThat(move.shards()).allSatisfy(shard -> assertThat(shard.rows()).isEqualTo(2000));
@@ -114,7 +114,7 @@ class MoverTest {
     @Tag("full")
     void aShardThatWasCopiedBeforeAnInterruptionIsNotCopiedAgainUnlessItHasChanged() throws SQLException {
         ShardSet moving = ShardSet.range(0, 4);
-        Move move = mover.create("db1", "db2", moving, "");
+        Move move = mover.record("db1", "db2", moving, "");
         AtomicInteger copied = new AtomicInteger();
         MoveSettings usual = MoveSettings.DEFAULT;
         MoveSettings oneByOne = new MoveSettings(
@@ -162,7 +162,7 @@ class MoverTest {
     @Test
     void aPartThatWasCopiedBeforeAnInterruptionIsNotCopiedAgain() throws SQLException {
         ShardSet moving = ShardSet.of(5);
-        Move move = mover.create("db1", "db2", moving, "");
+        Move move = mover.record("db1", "db2", moving, "");
         interruptAfter(8, move);
         String indexes = "SELECT count(*) FROM pg_indexes WHERE schemaname = 'shard_0005'";
         assertThat(shards.number("db2", indexes)).isLessThan(shards.number("db1", indexes));
@@ -189,7 +189,7 @@ class MoverTest {
     @CsvSource({"preparing, 8192", "preparing, 1073741824", "copying, 1073741824"})
     void aCopyInPartsGoesOnHoweverItWasInterrupted(String phase, long partSize) throws SQLException {
         ShardSet moving = ShardSet.of(5);
-        Move move = mover.create("db1", "db2", moving, "");
+        Move move = mover.record("db1", "db2", moving, "");
         interruptAfter(1, move);
         shards.executeInCatalog(
                 "UPDATE shardflake_catalog.move SET phase = '%s' WHERE id = %s".formatted(phase, move.id()));
@@ -207,7 +207,7 @@ class MoverTest {
     @Tag("full")
     void aCopiedShardThatHasLostItsIndexesGetsThemBack() throws SQLException {
         ShardSet moving = ShardSet.range(4, 5);
-        Move move = mover.create("db1", "db2", moving, "");
+        Move move = mover.record("db1", "db2", moving, "");
         Mover interrupted = shards.mover(MoveSettings.DEFAULT, new MoveListener() {
             @Override
             public void reached(MoveStep step) {
@@ -234,7 +234,7 @@ class MoverTest {
     @Tag("full")
     void partsOfAShardDoNotHoldUpTheEndOfAMoveWhoseSourceHasLostItsSlot() throws SQLException {
         ShardSet moving = ShardSet.of(5);
-        Move move = mover.create("db1", "db2", moving, "");
+        Move move = mover.record("db1", "db2", moving, "");
         interruptAfter(1, move);
         shards.execute("db1", "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots");
         shards.execute("db1", "UPDATE shard_0005.account SET note = 'restored'");
@@ -283,7 +283,7 @@ class MoverTest {
     @Tag("full")
     void aMoveWhoseSlotIsLostCanBeEndedWhereItIs() throws SQLException, InterruptedException {
         ShardSet moving = ShardSet.of(2, 3);
-        Move move = mover.follow(mover.create("db1", "db2", moving, "").id());
+        Move move = mover.follow(mover.record("db1", "db2", moving, "").id());
         mover.cutOver(move.id(), ShardSet.of(2));
         String name = "shardflake_" + move.tag() + "_forward";
         shards.execute("db2", "ALTER SUBSCRIPTION %s DISABLE".formatted(name));
@@ -313,7 +313,7 @@ class MoverTest {
     @Test
     @Tag("full")
     void idsThatAnAttemptLeftStoppedGoOnWithTheNextCommand() throws SQLException {
-        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+        Move move = mover.follow(mover.record("db1", "db2", ShardSet.of(3), "").id());
         shards.execute("db1", "SELECT shardflake.fence_ids(3, true)");
         isFenced(() -> shards.execute("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)"));
 
@@ -351,13 +351,13 @@ class MoverTest {
             FunctionLibrary.deploy(db2);
             Sql.execute(db2, damage);
         }
-        return mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+        return mover.follow(mover.record("db1", "db2", ShardSet.of(3), "").id());
     }
 
     @Test
     void cancelLeavesTheSourceAsItWas() throws SQLException {
         ShardSet moving = ShardSet.parse("0-7");
-        Move move = mover.follow(mover.create("db1", "db2", moving, "").id());
+        Move move = mover.follow(mover.record("db1", "db2", moving, "").id());
 
         mover.cancel(move.id(), Mover.End.BACK);
 
@@ -371,7 +371,7 @@ class MoverTest {
 
     @Test
     void whoeverStillWritesToTheSourceIsRefused() throws Exception {
-        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+        Move move = mover.follow(mover.record("db1", "db2", ShardSet.of(3), "").id());
         try (Connection older = shards.database("db1").connect();
                 Connection preparing = shards.database("db1").connect();
                 Connection plain = shards.database("db1").connect();
@@ -410,7 +410,7 @@ class MoverTest {
     @Test
     @Tag("full")
     void aLongTransactionDelaysTheCutoverAndNotTheOtherWriters() throws Exception {
-        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+        Move move = mover.follow(mover.record("db1", "db2", ShardSet.of(3), "").id());
         try (Connection writing = shards.database("db1").connect();
                 Connection others = shards.database("db1").connect()) {
             writing.setAutoCommit(false);
@@ -435,7 +435,7 @@ class MoverTest {
 
     @Test
     void idsGoOnIncreasingThoughTheTargetsClockIsTenMinutesBehind() throws Exception {
-        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+        Move move = mover.follow(mover.record("db1", "db2", ShardSet.of(3), "").id());
         shards.execute(
                 "db2",
                 "CREATE OR REPLACE FUNCTION shardflake.clock() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE RETURN clock_timestamp() - interval '10 minutes'");
@@ -458,7 +458,7 @@ class MoverTest {
     @Test
     void findsASingleByteARowTooFewAndARowTooMany() throws Exception {
         Move move = mover.follow(
-                mover.create("db1", "db2", ShardSet.parse("3-5"), "").id());
+                mover.record("db1", "db2", ShardSet.parse("3-5"), "").id());
         // As a bug of replication would, past the fence.
         shards.execute("db2", """
                 SET session_replication_role = replica;
@@ -523,7 +523,7 @@ class MoverTest {
     @Test
     @Tag("full")
     void whoeverComesBackFromTheDeadChangesNothing() throws Exception {
-        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+        Move move = mover.follow(mover.record("db1", "db2", ShardSet.of(3), "").id());
         CountDownLatch fenced = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
         Mover stalled = shards.mover(MoveSettings.DEFAULT, new MoveListener() {

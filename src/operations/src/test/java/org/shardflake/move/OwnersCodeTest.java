@@ -207,7 +207,7 @@ class OwnersCodeTest {
         // The library is the owner's on both servers; nothing in it was changed.
         shards.as("code_owner", "code").executeAsUser("db2", RECORD_THERE + RECORD);
 
-        long move = mover.create("db1", "db2", SHARD, "a test").id();
+        long move = mover.record("db1", "db2", SHARD, "a test").id();
         mover.follow(move);
         mover.cutOver(move, SHARD);
         mover.reverse(move, SHARD);
@@ -278,7 +278,7 @@ class OwnersCodeTest {
                 .isEmpty();
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
 
-        long move = mover.create("db1", "db2", SHARD, "a test").id();
+        long move = mover.record("db1", "db2", SHARD, "a test").id();
         mover.follow(move);
         shards.as("code_owner", "code")
                 .executeAsUser("db1", "INSERT INTO shard_0001.ledger (id, uid) VALUES (1024, 7)");

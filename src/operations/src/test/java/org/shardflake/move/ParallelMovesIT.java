@@ -283,7 +283,7 @@ class ParallelMovesIT {
     void aPlanGoesOnThoughItsInterruptedMoveHasTheLastSlot() throws Exception {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         RebalancePlan.Move first = plan.plan().moves().get(0);
-        Move begun = mover.begin(first.from(), first.to(), first.shards(), "interrupted");
+        Move begun = mover.beginOrResume(first.from(), first.to(), first.shards(), "interrupted");
         mover.follow(begun.id());
 
         assertThatThrownBy(() -> moves(2, ParallelMoves.Watcher.NONE)
@@ -336,7 +336,7 @@ class ParallelMovesIT {
             ShardSet its = ShardSet.of(target, target + 3);
             all.add(CompletableFuture.supplyAsync(() -> {
                 Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-                return mover.carryOut(mover.begin("db1", server, its, "by hand"), false);
+                return mover.carryOut(mover.beginOrResume("db1", server, its, "by hand"), false);
             }));
         }
         for (CompletableFuture<Move> move : all) {

@@ -234,7 +234,7 @@ class PlainRolesIT {
         Mover mover = mine.mover(MoveSettings.DEFAULT, MoveListener.NONE);
 
         long move =
-                mover.follow(mover.create("db1", "db2", SHARD, "a test").id()).id();
+                mover.follow(mover.record("db1", "db2", SHARD, "a test").id()).id();
         mover.cutOver(move, SHARD);
         assertThat(owners("db2")).containsExactlyElementsOf(before);
         shards.execute("db2", "SET ROLE plain_owner; INSERT INTO shard_0001.photo (uid, title) VALUES (3, 'new')");

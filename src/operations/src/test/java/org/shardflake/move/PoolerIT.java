@@ -144,7 +144,7 @@ class PoolerIT {
                 for (int move = 0; move < 20; move++) {
                     ShardSet moving = ShardSet.of(move / 2);
                     boolean back = move % 2 == 1;
-                    long id = mover.follow(mover.create(back ? "db2" : "db1", back ? "db1" : "db2", moving, "")
+                    long id = mover.follow(mover.record(back ? "db2" : "db1", back ? "db1" : "db2", moving, "")
                                     .id())
                             .id();
                     mover.cutOver(id, moving);

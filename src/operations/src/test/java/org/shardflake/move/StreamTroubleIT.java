@@ -48,7 +48,7 @@ class StreamTroubleIT {
     void create() throws Exception {
         shards = AccountShards.create(postgres, 2, 4, directory);
         mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-        move = mover.create("db1", "db2", ShardSet.of(3), "a test");
+        move = mover.record("db1", "db2", ShardSet.of(3), "a test");
     }
 
     private interface Damage {

@@ -187,8 +187,8 @@ class AutoRebalanceTest {
     @Tag("full")
     void aBudgetThatIsUsedUpLetsNothingMove() throws Exception {
         Mover mover = mover();
-        mover.carryOut(mover.begin("db1", "db2", ShardSet.of(3), "someone else"), false);
-        mover.carryOut(mover.begin("db2", "db1", ShardSet.of(3), "someone else"), false);
+        mover.carryOut(mover.beginOrResume("db1", "db2", ShardSet.of(3), "someone else"), false);
+        mover.carryOut(mover.beginOrResume("db2", "db1", ShardSet.of(3), "someone else"), false);
         try (AutoRebalance engine = engine(2, this::carryOut)) {
             engine.round();
         }
@@ -200,7 +200,7 @@ class AutoRebalanceTest {
     @Test
     void aMoveOfSomebodyElseStopsIt() throws Exception {
         Mover mover = mover();
-        Move other = mover.begin("db1", "db2", ShardSet.of(3), "someone else");
+        Move other = mover.beginOrResume("db1", "db2", ShardSet.of(3), "someone else");
         try (AutoRebalance engine = engine(20, this::carryOut)) {
             assertThatThrownBy(engine::round)
                     .isInstanceOfSatisfying(

@@ -247,7 +247,7 @@ class ReferenceCrashIT {
         String source = map.server(shard).name();
         int next = Integer.parseInt(source.substring(2)) + random.nextInt(SERVERS - 1);
         Mover mover = fixture.mover();
-        mover.carryOut(mover.begin(source, "db" + (1 + next % SERVERS), ShardSet.of(shard), "a test"), false);
+        mover.carryOut(mover.beginOrResume(source, "db" + (1 + next % SERVERS), ShardSet.of(shard), "a test"), false);
     }
 
     /** Runs again what was interrupted, as status says. */

@@ -457,7 +457,7 @@ class ReferenceTablesIT {
         insert("H1");
         fixture.execute("db1", "INSERT INTO shard_0000.customer (uid, country) VALUES (0, 'H1')");
         Mover mover = fixture.mover();
-        mover.carryOut(mover.begin("db1", "db2", ShardSet.of(0), "a test"), false);
+        mover.carryOut(mover.beginOrResume("db1", "db2", ShardSet.of(0), "a test"), false);
 
         assertThat(fixture.list("db2", "SELECT name FROM shard_0000.customer JOIN reference.country ON code = country"))
                 .containsExactly("Land H1");
@@ -573,7 +573,7 @@ class ReferenceTablesIT {
         fixture.execute("db1", "INSERT INTO reference.colour (name) VALUES ('black')");
         String from = fixture.serverOf(5);
         Mover mover = fixture.mover();
-        mover.carryOut(mover.begin(from, from.equals("db2") ? "db3" : "db2", ShardSet.of(5), "a test"), false);
+        mover.carryOut(mover.beginOrResume(from, from.equals("db2") ? "db3" : "db2", ShardSet.of(5), "a test"), false);
         assertThat(fixture.list(fixture.serverOf(5), "SELECT colour FROM shard_0005.car"))
                 .containsExactly("3");
     }

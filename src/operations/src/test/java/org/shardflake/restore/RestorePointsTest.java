@@ -80,7 +80,7 @@ class RestorePointsTest {
 
     private Move follow() {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-        Move move = mover.begin("db1", "db2", ShardSet.of(1, 2), "a test");
+        Move move = mover.beginOrResume("db1", "db2", ShardSet.of(1, 2), "a test");
         return mover.follow(move.id());
     }
 
@@ -127,7 +127,7 @@ class RestorePointsTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "two words", "-x", "it's", "ä"})
     void aNameIsRefused(String name) {
-        refuses(Kind.USAGE, name).withMessageContaining("is no name for a restore point");
+        refuses(Kind.USAGE, name).withMessageContaining("is not a name for a restore point");
     }
 
     @Test
@@ -277,7 +277,7 @@ class RestorePointsTest {
                 .satisfies(point -> assertThat(point.isComplete()).isFalse());
         assertThat(make("whole").isComplete()).isTrue();
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-        mover.carryOut(mover.begin("db1", "db2", ShardSet.of(1), "a test"), false);
+        mover.carryOut(mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test"), false);
         assertThat(shards.catalog().load().server(1).name()).isEqualTo("db2");
     }
 

@@ -59,15 +59,15 @@ class WatchTest {
         return new Watch(from.catalogUrl(), server -> from.url(server.name()), told::add);
     }
 
-    private Map<PlacementState, Integer> states(InstallationSnapshot sight, String server) {
-        Server named = sight.map().server(server);
-        Map<PlacementState, Integer> states = sight.shards(named);
+    private Map<PlacementState, Integer> states(InstallationSnapshot snapshot, String server) {
+        Server named = snapshot.map().server(server);
+        Map<PlacementState, Integer> states = snapshot.shards(named);
         states.values().removeIf(count -> count == 0);
         return states;
     }
 
-    private static ServerSnapshot db1(InstallationSnapshot sight) {
-        return Objects.requireNonNull(sight.servers().get("db1"));
+    private static ServerSnapshot db1(InstallationSnapshot snapshot) {
+        return Objects.requireNonNull(snapshot.servers().get("db1"));
     }
 
     private static ServerSnapshot.Load load(ServerSnapshot seen, int shard) {
@@ -82,12 +82,12 @@ class WatchTest {
         shards.execute("db2", "CREATE TABLE shard_0003.account (id bigint)");
 
         try (Watch watch = watch()) {
-            InstallationSnapshot sight = watch.look();
+            InstallationSnapshot snapshot = watch.look();
 
-            assertThat(states(sight, "db1"))
+            assertThat(states(snapshot, "db1"))
                     .isEqualTo(Map.of(PlacementState.OPEN, 2, PlacementState.CLOSED, 1, PlacementState.MISSING, 1));
-            assertThat(states(sight, "db2")).isEqualTo(Map.of(PlacementState.MISPLACED, 1));
-            assertThat(sight.state(0)).isEqualTo(PlacementState.OPEN);
+            assertThat(states(snapshot, "db2")).isEqualTo(Map.of(PlacementState.MISPLACED, 1));
+            assertThat(snapshot.state(0)).isEqualTo(PlacementState.OPEN);
             assertThat(told).isEmpty();
         }
     }
@@ -169,22 +169,22 @@ class WatchTest {
     void aMoveIsAsItsStatusSays() throws Exception {
         shards.execute("db1", "INSERT INTO shard_0001.account (uid) SELECT 1 FROM generate_series(1, 100)");
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-        Move move = mover.begin("db1", "db2", ShardSet.of(0, 1), "");
+        Move move = mover.beginOrResume("db1", "db2", ShardSet.of(0, 1), "");
         mover.follow(move.id());
         try (Watch watch = watch()) {
-            InstallationSnapshot sight = watch.look();
+            InstallationSnapshot snapshot = watch.look();
 
-            Move seen = sight.moves().get(0);
-            MoveStatus status = sight.status(seen).orElseThrow();
+            Move seen = snapshot.moves().get(0);
+            MoveStatus status = snapshot.status(seen).orElseThrow();
             MoveStatus told = mover.status(mover.move(move.id()));
             assertThat(status.move()).isEqualTo(told.move());
             assertThat(status.bytes()).isEqualTo(told.bytes());
             assertThat(status.forward().running()).isTrue();
-            assertThat(states(sight, "db1")).isEqualTo(Map.of(PlacementState.OPEN, 2, PlacementState.MOVING, 2));
-            assertThat(states(sight, "db2")).isEmpty();
-            assertThat(sight.isComparing(seen)).isFalse();
-            assertThat(sight.catalogIsStandby()).isFalse();
-            assertThat(sight.lagMillis(seen, "forward")).isPresent();
+            assertThat(states(snapshot, "db1")).isEqualTo(Map.of(PlacementState.OPEN, 2, PlacementState.MOVING, 2));
+            assertThat(states(snapshot, "db2")).isEmpty();
+            assertThat(snapshot.isComparing(seen)).isFalse();
+            assertThat(snapshot.catalogIsStandby()).isFalse();
+            assertThat(snapshot.lagMillis(seen, "forward")).isPresent();
             shards.execute("db1", "CREATE FUNCTION shard_0001.shardflake_seal() RETURNS void LANGUAGE sql AS 'SELECT'");
             assertThat(watch.look().isComparing(seen)).isTrue();
             shards.execute("db1", "DROP FUNCTION shard_0001.shardflake_seal()");
@@ -208,13 +208,13 @@ class WatchTest {
                     .make("watched", Duration.ofMinutes(1), warning -> {});
             try (Watch all = watch();
                     Watch watch = watch(shards.as(role, "watcher"))) {
-                InstallationSnapshot sight = watch.look();
+                InstallationSnapshot snapshot = watch.look();
 
                 assertThat(told).isEmpty();
-                assertThat(sight.shards(sight.map().server("db1")))
-                        .isEqualTo(all.look().shards(sight.map().server("db1")));
-                assertThat(db1(sight).libraryVersion()).isPositive();
-                assertThat(sight.restorePoint()).isPresent();
+                assertThat(snapshot.shards(snapshot.map().server("db1")))
+                        .isEqualTo(all.look().shards(snapshot.map().server("db1")));
+                assertThat(db1(snapshot).libraryVersion()).isPositive();
+                assertThat(snapshot.restorePoint()).isPresent();
             }
         } finally {
             everywhere("DROP OWNED BY %1$s; DROP ROLE %1$s".formatted(role));

@@ -116,9 +116,9 @@ class MovingShardsIT {
                 Load load = Load.start(application.getBean(MovingPhotos.class), acknowledged)) {
             for (int round = 0; round < rounds; round++) {
                 load.awaitMore(200);
-                mover.carryOut(mover.begin("db1", "db2", ShardSet.parse("0,2,4,6"), "there"), false);
+                mover.carryOut(mover.beginOrResume("db1", "db2", ShardSet.parse("0,2,4,6"), "there"), false);
                 load.awaitMore(200);
-                mover.carryOut(mover.begin("db2", "db1", ShardSet.parse("0,2,4,6"), "and back"), false);
+                mover.carryOut(mover.beginOrResume("db2", "db1", ShardSet.parse("0,2,4,6"), "and back"), false);
             }
             load.awaitMore(200);
             load.close();

@@ -82,7 +82,7 @@ final class MoveBegin extends CopyMixin {
     void requirePassing(Mover mover, Map<String, ShardSet> sources) {
         if (sources.size() > 1) {
             for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
-                if (mover.begun(source.getKey(), target, source.getValue()).isEmpty()) {
+                if (mover.findOpen(source.getKey(), target, source.getValue()).isEmpty()) {
                     mover.requirePassing(source.getKey(), target, source.getValue());
                 }
             }
@@ -95,7 +95,7 @@ final class MoveBegin extends CopyMixin {
         Mover mover = moves.mover(moves.progress());
         List<PreflightReport> plan = new ArrayList<>();
         for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
-            Optional<Move> begun = mover.begun(source.getKey(), target, source.getValue());
+            Optional<Move> begun = mover.findOpen(source.getKey(), target, source.getValue());
             if (begun.isPresent()) {
                 moves.err()
                         .printf(

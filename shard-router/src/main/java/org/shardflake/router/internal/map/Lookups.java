@@ -72,7 +72,7 @@ public final class Lookups {
                 Kind.USAGE,
                 "there is no lookup %s".formatted(name),
                 names.isEmpty()
-                        ? Advice.of("%s makes one", CliCommand.LOOKUP_CREATE)
+                        ? Advice.of("%s creates one", CliCommand.LOOKUP_CREATE)
                         : "one of " + String.join(", ", names),
                 null);
     }

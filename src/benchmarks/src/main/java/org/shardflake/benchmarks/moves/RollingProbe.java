@@ -133,7 +133,7 @@ final class RollingProbe implements AutoCloseable {
          */
         record Pause(double longestMillis, double seconds) {
 
-            /** The longest times of these. */
+            /** The longest times of these pauses. */
             static Distribution millis(List<Pause> pauses) {
                 return Distribution.of(pauses.stream().map(Pause::longestMillis).toList());
             }

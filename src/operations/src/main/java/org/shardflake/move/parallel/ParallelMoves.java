@@ -133,7 +133,7 @@ public final class ParallelMoves {
             boolean isFresh = System.nanoTime() - checked < CHECK_IS_FRESH.toNanos();
             return isNew && isFresh
                     ? its.create(request.source(), request.target(), request.shards(), reason)
-                    : its.begin(request.source(), request.target(), request.shards(), reason);
+                    : its.beginOrResume(request.source(), request.target(), request.shards(), reason);
         }
 
         private void tell(Move begun) {

@@ -46,7 +46,7 @@ class ShardMoves {
                 name -> new MoveServer(name, url(map.server(name).url())),
                 MoveSettings.DEFAULT,
                 MoveListener.NONE);
-        Move move = mover.begin(from, to, ShardSet.of(shard), "asked for on the page");
+        Move move = mover.beginOrResume(from, to, ShardSet.of(shard), "asked for on the page");
         mover.carryOut(move, false);
         router.refresh();
         return router.locate(ShardKey.shard(shard));

@@ -289,7 +289,7 @@ class TrinoIT {
                 MoveListener.NONE,
                 follower);
         String count = String.valueOf(count("photo"));
-        Move move = mover.begin("db1", "db2", ShardSet.parse("110-119"), "a test");
+        Move move = mover.beginOrResume("db1", "db2", ShardSet.parse("110-119"), "a test");
         CompletableFuture<Void> moving = CompletableFuture.runAsync(() -> mover.carryOut(move, false));
         int answers = 0;
         int refusals = 0;
