@@ -263,7 +263,9 @@ class FailoverSlotsIT {
         MoveListener listener = tellingOf(told);
         ShardSet shard = ShardSet.of(1);
         Mover mover = notes.mover(listener);
-        long id = mover.follow(mover.beginOrResume("db1", "db2", shard, "a test").id()).id();
+        long id = mover.follow(
+                        mover.beginOrResume("db1", "db2", shard, "a test").id())
+                .id();
         String conninfo = query(standby, "SELECT quote_literal(current_setting('primary_conninfo'))");
         standby.disconnect();
         execute(failing, "ALTER SYSTEM RESET synchronous_standby_names"); // As Patroni does for writers.
@@ -301,8 +303,8 @@ class FailoverSlotsIT {
     void slotsThatAnOldPrimaryKeepsAsAStandbyAreFoundAndRemoved() throws Exception {
         create("db1", true);
         Mover mover = notes.mover(MoveListener.NONE);
-        long id = mover.follow(
-                        mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test").id())
+        long id = mover.follow(mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test")
+                        .id())
                 .id();
         awaitSlots();
         Files.createFile(Path.of(query(failing, "SHOW data_directory"), "standby.signal"));
@@ -341,8 +343,8 @@ class FailoverSlotsIT {
     void aStandbyThatWasBehindIsFoundBeforeTheCutover(String its) throws Exception {
         create(its, false);
         Mover mover = notes.mover(MoveListener.NONE);
-        long id = mover.follow(
-                        mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test").id())
+        long id = mover.follow(mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test")
+                        .id())
                 .id();
         awaitSlots();
         standby.awaitReplay();
@@ -381,8 +383,8 @@ class FailoverSlotsIT {
         create("db1", false);
         List<String> told = new CopyOnWriteArrayList<>();
         Mover mover = notes.mover(tellingOf(told));
-        long id = mover.follow(
-                        mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test").id())
+        long id = mover.follow(mover.beginOrResume("db1", "db2", ShardSet.of(1), "a test")
+                        .id())
                 .id();
         mover.cutOver(id, ShardSet.of(1));
         awaitSlots();

@@ -61,7 +61,7 @@ public final class ServerUrl {
     private final @Nullable String name;
     /** Keeps sessions for later connections; null if each connection has a session of its own. */
     private final @Nullable KeptSessions kept;
-    /** Whether sessions were found to be our own, or those of a pooler that shares them; null as long as nobody knows. */
+    /** Whether sessions belong to a pooler that shares them; null while unknown. */
     private volatile @Nullable Boolean isShared;
     /** Whether something between us and the server refuses settings with the login, as PgBouncer does. */
     private volatile boolean refusesOptions;
@@ -254,7 +254,7 @@ public final class ServerUrl {
         }
     }
 
-    /** A session that others share is left as it is, since they would get it with our settings. */
+    /** Sets the path, except in a shared session, since other clients would get it with our settings. */
     private void pin(Connection connection, SharedSessions.Opener another, String path, boolean takesShared)
             throws SQLException {
         int process = connection.unwrap(PGConnection.class).getBackendPID();

@@ -136,7 +136,12 @@ final class ActiveAlerts {
                     CliCommand.DOCTOR);
             return;
         }
-        shards(snapshot, server, PlacementState.CLOSED, "shards-closed", "shards %s refuse writes, and no move has them");
+        shards(
+                snapshot,
+                server,
+                PlacementState.CLOSED,
+                "shards-closed",
+                "shards %s refuse writes, and no move has them");
         shards(snapshot, server, PlacementState.MISSING, "shards-misplaced", "shards %s are missing");
         ShardSet misplaced = snapshot.misplaced(server);
         if (!misplaced.isEmpty()) {
@@ -310,7 +315,12 @@ final class ActiveAlerts {
     }
 
     private void found(
-            InstallationSnapshot snapshot, String server, String check, String what, String text, CliCommand... commands) {
+            InstallationSnapshot snapshot,
+            String server,
+            String check,
+            String what,
+            String text,
+            CliCommand... commands) {
         add(snapshot, rules.severity(check), server, check, what, text, Duration.ZERO, commands);
     }
 

@@ -42,7 +42,8 @@ final class SnapshotJson {
     Map<String, Object> now() {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("at", snapshot.at().toString());
-        facts.put("catalog", !snapshot.catalogAnswers() ? "silent" : snapshot.catalogIsStandby() ? "standby" : "answers");
+        facts.put(
+                "catalog", !snapshot.catalogAnswers() ? "silent" : snapshot.catalogIsStandby() ? "standby" : "answers");
         facts.put("version", snapshot.map().version());
         facts.put("shards", view.shardCount());
         facts.put("servers", snapshot.map().servers().stream().map(this::server).toList());

@@ -25,7 +25,8 @@ record View(InstallationSnapshot snapshot, Map<Integer, ShardRate> shards, Map<S
 
     /** A shard where the map has it, if its server answers and has it. */
     Optional<ServerSnapshot.Shard> shard(int shard) {
-        return Optional.ofNullable(snapshot.servers().get(snapshot.map().server(shard).name()))
+        return Optional.ofNullable(
+                        snapshot.servers().get(snapshot.map().server(shard).name()))
                 .map(server -> server.shards().get(shard));
     }
 

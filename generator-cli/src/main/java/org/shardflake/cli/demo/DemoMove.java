@@ -81,8 +81,8 @@ public final class DemoMove {
                 writers.add(threads.submit(() -> write(moving)));
             }
             Mover mover = new Mover(catalog, this::server, MoveSettings.DEFAULT, MoveListener.NONE);
-            Move move = mover.follow(
-                    mover.beginOrResume(from.name(), to.name(), moving, "the demo").id());
+            Move move = mover.follow(mover.beginOrResume(from.name(), to.name(), moving, "the demo")
+                    .id());
             for (int shard : moving.stream().toArray()) {
                 pauses.add(cutOver(mover, move, shard, threads));
                 cuttingOver.advance(1);

@@ -246,7 +246,8 @@ final class Metrics {
                     String[] labels = {"move", id, "direction", stream.getKey()};
                     running.add(truth(stream.getValue().running()), labels);
                     lagBytes.add(stream.getValue().lagBytes(), labels);
-                    snapshot.lagMillis(move, stream.getKey()).ifPresent(millis -> lagSeconds.add(millis / 1000.0, labels));
+                    snapshot.lagMillis(move, stream.getKey())
+                            .ifPresent(millis -> lagSeconds.add(millis / 1000.0, labels));
                     errors.add(stream.getValue().applyErrors(), labels);
                 }
             });

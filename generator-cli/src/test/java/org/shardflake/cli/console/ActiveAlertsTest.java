@@ -261,7 +261,8 @@ class ActiveAlertsTest {
         assertThat(unsafe.hasChanged()).isFalse();
         assertThat(checks(snapshot(NOW.plusSeconds(10), true, List.of(move()), servers)))
                 .contains("move-failed", "move-stopped", "move-left");
-        assertThat(checks(snapshot(NOW.plusSeconds(12), true, List.of(), servers))).containsExactly("restore-point-old");
+        assertThat(checks(snapshot(NOW.plusSeconds(12), true, List.of(), servers)))
+                .containsExactly("restore-point-old");
         assertThat(unsafe.hasChanged()).isTrue();
     }
 }

@@ -101,8 +101,8 @@ public final class Doctor {
             addWorkerSettings(observed, findings);
             findings.addAll(ApplicationUrlFindings.of(observed, applicationUrls));
             findings.addAll(HostFindings.of(urls));
-            findings.addAll(ReplicationFindings.of(knowledge, access));
-            findings.addAll(TableFindings.of(knowledge, access));
+            findings.addAll(ReplicationFindings.of(observed, access));
+            findings.addAll(TableFindings.of(observed, access));
             findings.addAll(ReferenceFindings.of(catalogUrl, urls));
             findings.addAll(GatewayFindings.of(catalogUrl, observed, access));
             findings.addAll(AdoptionFindings.of(catalogUrl));
@@ -119,8 +119,8 @@ public final class Doctor {
         }
     }
 
-    private void addWorkerSettings(ObservedState knowledge, List<Finding> findings) {
-        ShardSet all = ShardSet.range(0, knowledge.map().sharding().shardCount() - 1);
+    private void addWorkerSettings(ObservedState observed, List<Finding> findings) {
+        ShardSet all = ShardSet.range(0, observed.map().sharding().shardCount() - 1);
         List<WorkerSettings> servers = new ArrayList<>();
         for (String server : observed.facts().keySet()) {
             ServerUrl url = Objects.requireNonNull(urls.get(server));
@@ -245,8 +245,8 @@ public final class Doctor {
      */
     public List<String> catchUp(boolean dryRun) throws InterruptedException {
         return inKeptSessions(() -> {
-            ObservedState knowledge = ask(new ArrayList<>());
-            ShardVerdicts verdicts = ShardVerdicts.of(knowledge, new ShardRows(access));
+            ObservedState observed = ask(new ArrayList<>());
+            ShardVerdicts verdicts = ShardVerdicts.of(observed, new ShardRows(access));
             Set<Integer> doubts = verdicts.all(Doubtful.class).keySet();
             if (!doubts.isEmpty()) {
                 throw new DoctorException(

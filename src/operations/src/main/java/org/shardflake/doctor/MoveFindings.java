@@ -221,8 +221,7 @@ final class MoveFindings {
     private void remnants() {
         record Found(String server, Remnant remnant) {}
         List<Found> orphans = new ArrayList<>();
-        observed
-                .facts()
+        observed.facts()
                 .forEach((server, facts) -> facts.remnants().stream()
                         .filter(remnant -> !observed.hasMove(remnant.tag()))
                         .forEach(remnant -> orphans.add(new Found(server, remnant))));

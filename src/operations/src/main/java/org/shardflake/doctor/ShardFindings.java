@@ -124,8 +124,7 @@ final class ShardFindings {
         Map<Place, List<Integer>> shards = new LinkedHashMap<>();
         verdicts.all(Behind.class)
                 .forEach((shard, behind) -> shards.computeIfAbsent(
-                                new Place(
-                                        behind.server(), behind.server().equals(observed.owner(shard)), behind.why()),
+                                new Place(behind.server(), behind.server().equals(observed.owner(shard)), behind.why()),
                                 place -> new ArrayList<>())
                         .add(shard));
         shards.forEach((place, its) -> findings.add(Finding.of(

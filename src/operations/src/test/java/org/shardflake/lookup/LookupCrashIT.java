@@ -268,7 +268,8 @@ class LookupCrashIT {
             int shard = random.nextInt(LookupFixture.SHARDS);
             ShardMap map = ShardCatalog.at(fixture.catalog()).load();
             String from = map.server(shard).name();
-            mover.carryOut(mover.beginOrResume(from, from.equals("db1") ? "db2" : "db1", ShardSet.of(shard), "a test"), false);
+            mover.carryOut(
+                    mover.beginOrResume(from, from.equals("db1") ? "db2" : "db1", ShardSet.of(shard), "a test"), false);
             count(outcomes, "moved");
         }
         return null;

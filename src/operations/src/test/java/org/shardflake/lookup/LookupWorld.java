@@ -360,7 +360,8 @@ final class LookupWorld implements AutoCloseable {
         int shard = map.shardOfUid(rows.get(0).uid());
         String from = map.server(shard).name();
         Mover mover = Mover.at(fixture.catalog(), MoveSettings.DEFAULT, MoveListener.NONE);
-        mover.carryOut(mover.beginOrResume(from, from.equals("db1") ? "db2" : "db1", ShardSet.of(shard), "a test"), false);
+        mover.carryOut(
+                mover.beginOrResume(from, from.equals("db1") ? "db2" : "db1", ShardSet.of(shard), "a test"), false);
         return true;
     }
 

@@ -304,7 +304,7 @@ class MoveEndTest {
     void aTargetThatIsGoneForGoodIsLetGoOf(MoveStep when) throws SQLException {
         PostgresServer target = shards.database("db2").server();
         Mover dying = dying(when);
-        Move move = dying.create("db1", "db2", ShardSet.parse("2-3"), "a test");
+        Move move = dying.record("db1", "db2", ShardSet.parse("2-3"), "a test");
         assertThatThrownBy(() -> dying.carryOut(move, false))
                 .isInstanceOfAny(Killed.class, IllegalStateException.class); // copying, in threads
         assertThatThrownBy(() -> mover.cancelWithoutTarget(move.id())).hasMessage("db2 answers");
@@ -390,7 +390,7 @@ class MoveEndTest {
     void aTargetThatIsGoneForGoodIsNotLetGoOfWithTheRowsThatItHas() throws SQLException {
         PostgresServer target = shards.database("db2").server();
         Mover dying = dying(MoveStep.SWITCHED);
-        Move move = dying.create("db1", "db2", ShardSet.of(3), "a test");
+        Move move = dying.record("db1", "db2", ShardSet.of(3), "a test");
         assertThatThrownBy(() -> dying.carryOut(move, false)).isInstanceOf(Killed.class);
         whileDown(target, () -> {
             assertThatThrownBy(() -> mover.cancelWithoutTarget(move.id()))

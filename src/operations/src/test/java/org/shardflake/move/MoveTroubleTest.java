@@ -138,7 +138,7 @@ class MoveTroubleTest {
     @Test
     void aLockHasItsHolderNamedAndIsAwaitedAsLongAsPatienceSays() throws SQLException {
         Move move = shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener)
-                .create("db1", "db2", ShardSet.of(1), "");
+                .record("db1", "db2", ShardSet.of(1), "");
         Mover hasty = shards.mover(AccountShards.patient(Duration.ofSeconds(2)), listener);
         try (Connection writer = session("a long report")) {
             writer.setAutoCommit(false);
@@ -165,11 +165,11 @@ class MoveTroubleTest {
             Sql.execute(db1, "LOCK TABLE shard_0001.account");
             Sql.execute(catalog, "SELECT FROM shardflake_catalog.installation FOR UPDATE");
 
-            assertThatThrownBy(() -> hasty.create("db1", "db2", ShardSet.of(1), ""))
+            assertThatThrownBy(() -> hasty.record("db1", "db2", ShardSet.of(1), ""))
                     .isInstanceOf(MoveException.class)
                     .hasMessageMatching("the catalog waited \\d+ s for .*\\(a long change\\).*");
             catalog.rollback();
-            Move move = hasty.create("db1", "db2", ShardSet.of(1), "");
+            Move move = hasty.record("db1", "db2", ShardSet.of(1), "");
             assertThatThrownBy(() -> hasty.status(move))
                     .isInstanceOf(MoveException.class)
                     .hasMessageMatching("db1 waited \\d+ s for .*\\(a long report\\).*");

@@ -489,7 +489,7 @@ class MoverTest {
     void whatIsNotComparedAtTheCutoverIsComparedAfterwards() throws Exception {
         Mover later = shards.mover(AccountShards.uncompared(MoveSettings.DEFAULT.patience()), MoveListener.NONE);
         Move move = later.follow(
-                later.create("db1", "db2", ShardSet.parse("3-4"), "").id());
+                later.record("db1", "db2", ShardSet.parse("3-4"), "").id());
         later.cutOver(move.id(), ShardSet.of(3));
         assertThat(later.move(move.id()).shard(3).verified()).isEqualTo(Verified.NOT_COMPARED);
         assertThatThrownBy(() -> later.cancel(move.id(), Mover.End.KEPT_UNCOMPARED))
@@ -504,7 +504,7 @@ class MoverTest {
         assertThat(shards.number("db1", "SELECT count(*) FROM pg_namespace WHERE nspname = 'shard_0004'"))
                 .isZero();
 
-        Move wrong = later.follow(later.create("db1", "db2", ShardSet.of(5), "").id());
+        Move wrong = later.follow(later.record("db1", "db2", ShardSet.of(5), "").id());
         shards.execute(
                 "db2", "SET session_replication_role = replica; DELETE FROM shard_0005.entry WHERE amount = 700");
         assertThatThrownBy(() -> later.carryOut(wrong, true))

@@ -146,7 +146,7 @@ class RowSecurityTest {
                 .as("its own words on the other server do not help")
                 .containsExactly("privileges-db1");
         Mover moves = mover.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-        long move = moves.create("db1", "db2", SHARD, "a test").id();
+        long move = moves.record("db1", "db2", SHARD, "a test").id();
         assertThatThrownBy(() -> moves.follow(move))
                 .hasMessageContaining("row-level security policy for table \"note\"");
         assertThat(rows("db1")).isEqualTo(100);
@@ -156,7 +156,7 @@ class RowSecurityTest {
 
         grantAllBut("nothing");
         assertThat(failed()).isEmpty();
-        long again = moves.create("db1", "db2", SHARD, "a test").id();
+        long again = moves.record("db1", "db2", SHARD, "a test").id();
         moves.follow(again);
         moves.cutOver(again, SHARD);
         moves.complete(again);

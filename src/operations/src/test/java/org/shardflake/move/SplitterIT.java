@@ -168,7 +168,7 @@ class SplitterIT {
                 if (mover().moves().isEmpty()) {
                     Mover back = mover();
                     // From the promoted standby, as from any server.
-                    back.carryOut(back.create("db2", "db1", MOVING, "back"), false);
+                    back.carryOut(back.record("db2", "db1", MOVING, "back"), false);
                 }
                 shards.catalog().removeServer("db2", "a test");
             }

@@ -478,7 +478,7 @@ class ReferenceTablesIT {
                 Duration.ofMillis(30),
                 Duration.ofSeconds(2),
                 true));
-        Move move = impatient.begin("db1", "db3", ShardSet.of(2), "a test");
+        Move move = impatient.beginOrResume("db1", "db3", ShardSet.of(2), "a test");
         impatient.follow(move.id());
         fixture.execute(
                 "db1",
@@ -488,7 +488,7 @@ class ReferenceTablesIT {
                 .withMessageContaining("a row of a reference table is being deleted");
         fixture.execute("db1", "DELETE FROM shardflake_catalog.reference_delete");
         Mover patient = fixture.mover();
-        patient.carryOut(patient.begin("db1", "db3", ShardSet.of(2), "a test"), false);
+        patient.carryOut(patient.beginOrResume("db1", "db3", ShardSet.of(2), "a test"), false);
     }
 
     @Test

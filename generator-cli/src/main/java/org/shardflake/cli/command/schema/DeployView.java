@@ -200,13 +200,13 @@ public final class DeployView {
         if (only) {
             return group.size() == 1
                     ? "FOR SHARD %s".formatted(group.example())
-                    : "SHARD %s, AS FOR THE OTHERS".formatted(group.example());
+                    : "FOR SHARD %s, AS FOR THE OTHERS".formatted(group.example());
         }
         String where = where(group);
         if (group.sql().isEmpty()) {
             return "NOTHING FOR " + where;
         }
-        return group.size() == 1 ? "FOR " + where : "SHARD %s, AS FOR ALL OF %s".formatted(group.example(), where);
+        return group.size() == 1 ? "FOR " + where : "FOR SHARD %s, AS FOR ALL OF %s".formatted(group.example(), where);
     }
 
     /** The number of shards that would change. */

@@ -54,7 +54,7 @@ final class MoveStages {
                     }
                 });
         long before = System.nanoTime();
-        Move move = mover.begin(DumpComparison.source(target), target, shards, "");
+        Move move = mover.beginOrResume(DumpComparison.source(target), target, shards, "");
         mover.carryOut(move, false);
         Map<String, Double> seconds = new LinkedHashMap<>();
         for (Map.Entry<MoveStep, String> end : ENDS.entrySet()) {

@@ -132,7 +132,7 @@ public final class ParallelMoves {
         private Move begin() {
             boolean isFresh = System.nanoTime() - checked < CHECK_IS_FRESH.toNanos();
             return isNew && isFresh
-                    ? its.create(request.source(), request.target(), request.shards(), reason)
+                    ? its.record(request.source(), request.target(), request.shards(), reason)
                     : its.beginOrResume(request.source(), request.target(), request.shards(), reason);
         }
 
