@@ -404,7 +404,7 @@ class DoctorCommandsTest {
     @Test
     @Tag("full")
     void aMoveThatWasInterruptedBeforeItsTargetHadTheLibrary() throws SQLException {
-        shards.mover(MoveSettings.DEFAULT, MoveListener.NONE).begin("db1", "db2", ShardSet.of(3), "");
+        shards.mover(MoveSettings.DEFAULT, MoveListener.NONE).beginOrResume("db1", "db2", ShardSet.of(3), "");
         shards.executeAsUser("db2", "DROP SCHEMA shardflake CASCADE");
 
         Cli.Result doctor = launch("doctor");

@@ -175,7 +175,7 @@ class RestoredCatalogIT {
         Map<Pair, Move> moves = new LinkedHashMap<>();
         for (Pair pair : pairs) {
             int shard = 2 * moves.size();
-            Move move = mover(MoveListener.NONE).begin("db1", "db2", ShardSet.of(shard, shard + 1), "");
+            Move move = mover(MoveListener.NONE).beginOrResume("db1", "db2", ShardSet.of(shard, shard + 1), "");
             write(move);
             for (Phase phase : pair.saved().way(null)) {
                 goOn(move, phase);
