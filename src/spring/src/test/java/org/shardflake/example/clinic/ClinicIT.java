@@ -63,8 +63,8 @@ class ClinicIT {
                 threads.execute(() -> work(application));
             }
             for (int round = 0; round < ROUNDS; round++) {
-                mover.carryOut(mover.begin("db1", "db2", ShardSet.parse("0,2,4,6"), "there"), false);
-                mover.carryOut(mover.begin("db2", "db1", ShardSet.parse("0,2,4,6"), "and back"), false);
+                mover.carryOut(mover.beginOrResume("db1", "db2", ShardSet.parse("0,2,4,6"), "there"), false);
+                mover.carryOut(mover.beginOrResume("db2", "db1", ShardSet.parse("0,2,4,6"), "and back"), false);
             }
             stopped = true;
             threads.shutdown();
