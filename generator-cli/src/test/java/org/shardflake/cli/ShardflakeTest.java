@@ -20,8 +20,8 @@ class ShardflakeTest {
                                                            --from=TIME [-o=FORMAT] --to=TIME
                                 Shows the smallest and the largest id of a time range, in any shard.
                                 Both ends are included, each with its whole millisecond, as with BETWEEN and the SQL functions
-                                shardflake.min_id and shardflake.max_id. An end outside the times that ids hold stands for the first
-                                or the last of them.
+                                shardflake.min_id and shardflake.max_id. An end outside the times that ids hold stands for the
+                                first or the last of them.
                                       --from=TIME       First millisecond, as UTC milliseconds or ISO-8601.
                                       --to=TIME         Last millisecond, as UTC milliseconds or ISO-8601.
                                       --epoch=TIME      The moment from which the time in ids counts, as UTC milliseconds or

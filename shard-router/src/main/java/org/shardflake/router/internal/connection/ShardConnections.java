@@ -186,7 +186,7 @@ public final class ShardConnections implements AutoCloseable {
     private HikariConfig one(HikariConfig all, int number) {
         HikariConfig one = new HikariConfig();
         all.copyStateTo(one);
-        one.setPoolName("%s %d".formatted(all.getPoolName(), number + 1));
+        one.setPoolName("%s %s".formatted(all.getPoolName(), number + 1));
         one.setMaximumPoolSize(1);
         one.setMinimumIdle(number < all.getMinimumIdle() ? 1 : 0);
         if (number > 0) {
