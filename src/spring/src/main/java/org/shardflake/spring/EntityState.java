@@ -55,13 +55,17 @@ final class EntityState {
         this.others = others;
     }
 
-    static EntityState of(Object entity, EntityPersister persister, SharedSessionContractImplementor session) {
+    /** @param isMerged whether it is only read, since a merge changes another entity; its collections may not be loaded then */
+    static EntityState of(
+            Object entity, EntityPersister persister, SharedSessionContractImplementor session, boolean isMerged) {
         Object id = persister.getIdentifier(entity, session);
         Type[] types = persister.getPropertyTypes();
         int[] collections = new int[types.length];
         int count = 0;
         for (int i = 0; i < types.length; i++) {
-            if (types[i].isCollectionType() && !(persister.getValue(entity, i) instanceof PersistentCollection<?>)) {
+            if (!isMerged
+                    && types[i].isCollectionType()
+                    && !(persister.getValue(entity, i) instanceof PersistentCollection<?>)) {
                 collections[count++] = i;
             }
         }

@@ -25,13 +25,14 @@ final class EntityStates implements TakeBack {
     private final ReferenceQueue<Object> collected = new ReferenceQueue<>();
 
     /** Remembers how an entity is now, if it was not remembered before. */
-    void remember(Object entity, EntityPersister persister, SharedSessionContractImplementor session) {
+    void remember(
+            Object entity, EntityPersister persister, SharedSessionContractImplementor session, boolean isMerged) {
         for (Object key = collected.poll(); key != null; key = collected.poll()) {
             states.remove(key);
         }
         EntityState.Key key = new EntityState.Key(entity, collected);
         if (!states.containsKey(key)) {
-            states.put(key, EntityState.of(entity, persister, session));
+            states.put(key, EntityState.of(entity, persister, session, isMerged));
         }
     }
 

@@ -78,8 +78,11 @@ final class SavedEntities implements PersistEventListener, MergeEventListener {
     }
 
     private void onEvent(Object event) throws ReflectiveOperationException {
-        remember((String) get(event, "getEntityName"), get(event, "getObject"), (SharedSessionContractImplementor)
-                get(event, "getSession"));
+        remember(
+                (String) get(event, "getEntityName"),
+                get(event, "getObject"),
+                (SharedSessionContractImplementor) get(event, "getSession"),
+                false);
     }
 
     private static @Nullable Object get(Object event, String name) throws ReflectiveOperationException {
@@ -89,7 +92,7 @@ final class SavedEntities implements PersistEventListener, MergeEventListener {
 
     @Override
     public void onPersist(PersistEvent event) {
-        remember(event.getEntityName(), event.getObject(), event.getSession());
+        remember(event.getEntityName(), event.getObject(), event.getSession(), false);
     }
 
     @Override
@@ -99,7 +102,7 @@ final class SavedEntities implements PersistEventListener, MergeEventListener {
 
     @Override
     public void onMerge(MergeEvent event) {
-        remember(event.getEntityName(), event.getOriginal(), event.getSession());
+        remember(event.getEntityName(), event.getOriginal(), event.getSession(), true);
     }
 
     @Override
@@ -108,14 +111,17 @@ final class SavedEntities implements PersistEventListener, MergeEventListener {
     }
 
     private void remember(
-            @Nullable String name, @Nullable Object entity, @Nullable SharedSessionContractImplementor session) {
+            @Nullable String name,
+            @Nullable Object entity,
+            @Nullable SharedSessionContractImplementor session,
+            boolean isMerged) {
         ShardAttempt attempt = router.get().currentAttempt();
         if (attempt == null || entity == null || session == null || entity instanceof HibernateProxy) {
             return;
         }
         try {
             attempt.beforeNextRun(EntityStates.class, EntityStates::new)
-                    .remember(entity, session.getEntityPersister(name, entity), session);
+                    .remember(entity, session.getEntityPersister(name, entity), session, isMerged);
         } catch (HibernateException | IllegalArgumentException e) {
             // Not an entity, which the next listener says.
         }

@@ -6,6 +6,7 @@ package org.shardflake.example.clinic;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import jakarta.persistence.EntityManager;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.List;
@@ -218,5 +219,39 @@ class RunAgainTest {
         assertThat(rows("pet")).isEqualTo(2);
         assertThat(rows("owner WHERE name = 'Elizabeth' AND version = 1")).isEqualTo(1);
         assertThat(rows("journal")).isEqualTo(2);
+    }
+
+    @Test
+    void aDeploymentIsNotNoticedByStatementsPreparedBefore() throws SQLException {
+        Clinic.OwnerForm form = new Clinic.OwnerForm(2, "Betty", List.of());
+        clinic.register(form, () -> {});
+        for (int i = 0; i < 6; i++) {
+            for (int prepared = 0; prepared < 6; prepared++) {
+                assertThat(columns()).isBetween(4, 5);
+            }
+            installation.inShard(
+                    2,
+                    "ALTER TABLE ${shard.schema}.owner "
+                            + List.of("ADD COLUMN city text", "ALTER COLUMN city TYPE varchar", "DROP COLUMN city")
+                                    .get(i % 3));
+            assertThat(columns()).isEqualTo(List.of(5, 5, 4).get(i % 3));
+        }
+    }
+
+    /** By Hibernate and by JDBC, in one transaction. */
+    private static int columns() {
+        return application.getBean(ShardTemplate.class).write(ShardKey.uid(2), () -> {
+            Object[] row = (Object[]) application
+                    .getBean(EntityManager.class)
+                    .createNativeQuery("SELECT * FROM owner")
+                    .getSingleResult();
+            assertThat(application
+                            .getBean(JdbcClient.class)
+                            .sql("SELECT * FROM owner")
+                            .query()
+                            .singleRow())
+                    .hasSize(row.length);
+            return row.length;
+        });
     }
 }
