@@ -70,6 +70,8 @@ class HungServerIT {
             long user = uid;
             router.write(user, tx -> Photos.insert(tx, user, "before"));
         }
+        // A session that begins while the server is being stopped could go on.
+        await().until(() -> router.pools().stream().allMatch(pool -> pool.idle() == pool.size()));
     }
 
     @AfterEach

@@ -4,8 +4,15 @@
  */
 package org.shardflake.benchmarks.growth;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.IntSupplier;
+import org.shardflake.benchmarks.report.Figures;
+import org.shardflake.benchmarks.report.Interval;
+import org.shardflake.benchmarks.report.Machine;
+import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Sizing;
+import org.shardflake.benchmarks.report.Target;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 
@@ -15,6 +22,7 @@ public final class GrowthComparison {
     private final ShardLoad load;
     private final int warmUp;
     private final int seconds;
+    private final List<List<String>> rows = new ArrayList<>();
 
     private GrowthComparison(ShardLoad load, int warmUp, int seconds) {
         this.load = load;
@@ -22,41 +30,85 @@ public final class GrowthComparison {
         this.seconds = seconds;
     }
 
-    /** Measures. */
+    /** Measures, and writes the page {@code shards.md}. */
     public static void run() throws Exception {
         Sizing sizing = new Sizing("src/benchmarks", "Growth", "growth.");
         int shards = sizing.number("shards", 1000);
-        int rounds = sizing.number("rounds", 1);
         int manyThreads = sizing.number("threads", 64);
         int connections = sizing.number("pool", 8);
+        int warmUp = sizing.number("warmup", 15);
+        int seconds = sizing.number("seconds", 10);
         try (PostgresCluster cluster = PostgresCluster.builder()
                         .provider(PostgresProvider.EMBEDDED)
                         .servers(1)
                         .start();
                 ShardServer server = ShardServer.prepare(cluster, shards)) {
-            GrowthComparison comparison = new GrowthComparison(
-                    new ShardLoad(server, connections), sizing.number("warmup", 15), sizing.number("seconds", 10));
-            for (int round = 0; round < rounds; round++) {
-                comparison.compare(ShardLoad.uniform(1), "1 shard", connections, false);
-                comparison.compare(ShardLoad.uniform(shards), "all", connections, false);
-                comparison.compare(ShardLoad.uniform(1), "1 shard", manyThreads, false);
-                comparison.compare(ShardLoad.uniform(shards), "all", manyThreads, false);
-                comparison.compare(ShardLoad.zipf(shards), "Zipf", 2 * connections, false);
-                comparison.compare(ShardLoad.uniform(shards), "all, counts", connections, true);
-            }
+            GrowthComparison all = new GrowthComparison(new ShardLoad(server, connections), warmUp, seconds);
+            ShardLoad.Figures one = all.measure("one shard", ShardLoad.uniform(1), 1, connections, false);
+            ShardLoad.Figures many = all.measure("all shards", ShardLoad.uniform(shards), shards, connections, false);
+            ShardLoad.Figures oneBusy = all.measure("one shard", ShardLoad.uniform(1), 1, manyThreads, false);
+            ShardLoad.Figures manyBusy =
+                    all.measure("all shards", ShardLoad.uniform(shards), shards, manyThreads, false);
+            all.measure("all shards by Zipf's law", ShardLoad.zipf(shards), shards, 2 * connections, false);
+            ShardLoad.Figures counts = all.measure(
+                    "all shards, with counts over all of them", ShardLoad.uniform(shards), shards, connections, true);
+            Report page = new Report("Many shards of one server")
+                    .paragraph("""
+                    A router over %s shards of %d tables with three indexes each, on one server by %d connections, compared with the
+                    same router over one of them. A transaction of `write` selects a row by its key from a random table of a random
+                    shard. Each line is measured for %d s, after %d s and twelve uses of each table, in which connections learn their shards.""".formatted(Figures.number(shards), ShardServer.TABLES, connections, seconds, warmUp));
+            page.section("Goals")
+                    .targets(List.of(
+                            Target.atLeast(
+                                    "transactions a second, all shards beside one",
+                                    0.65,
+                                    "",
+                                    ratio(many.perSecond(), one.perSecond())),
+                            Target.atLeast(
+                                    "the same by processor time", 0.6, "", ratio(one.processor(), many.processor())),
+                            Target.atMost(
+                                    "p99 with %d threads, all shards beside one".formatted(manyThreads),
+                                    1.5,
+                                    "",
+                                    ratio(manyBusy.p99(), oneBusy.p99())),
+                            Target.atMost(
+                                    "private memory of the largest backend, counts included",
+                                    80,
+                                    "MB",
+                                    Interval.of(List.of(counts.largest())))));
+            page.section("Measured")
+                    .table(
+                            List.of(
+                                    "Shards",
+                                    "Threads",
+                                    "Transactions/s",
+                                    "p99, ms",
+                                    "Processor time of the client, µs",
+                                    "of the backends, µs",
+                                    "Largest backend, MB"),
+                            all.rows);
+            page.section("How it was made").made(sizing, Machine.describe(server.observer()) + ".");
+            page.write(Report.directory(), "shards");
         }
     }
 
-    private void compare(IntSupplier shards, String what, int threads, boolean counts) throws Exception {
-        ShardLoad.Figures figures = load.run(shards, threads, warmUp, seconds, counts);
-        System.out.printf(
-                "%-12s %2d threads: %6.0f/s, p99 %6.2f ms, %4.0f + %4.0f µs, largest backend %4.0f MB%n",
+    private static Interval ratio(double value, double base) {
+        return Interval.of(List.of(value / base));
+    }
+
+    private ShardLoad.Figures measure(String what, IntSupplier shards, int shardsUsed, int threads, boolean counts)
+            throws Exception {
+        ShardLoad.Figures figures = load.run(shards, shardsUsed, threads, warmUp, seconds, counts);
+        List<String> row = List.of(
                 what,
-                threads,
-                figures.perSecond(),
-                figures.p99(),
-                figures.client(),
-                figures.backends(),
-                figures.largest());
+                String.valueOf(threads),
+                Figures.number(figures.perSecond()),
+                Figures.number(figures.p99()),
+                Figures.number(figures.client()),
+                Figures.number(figures.backends()),
+                Figures.number(figures.largest()));
+        System.out.println(String.join("; ", row));
+        rows.add(row);
+        return figures;
     }
 }

@@ -10,6 +10,7 @@ import java.sql.ResultSet;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntSupplier;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
@@ -22,6 +23,8 @@ final class ShardLoad {
 
     private static final long NANOS = 1_000_000_000;
     private static final long MILLIS_BETWEEN_COUNTS = 1000;
+    /** How often each table of each shard is read before it is measured: PostgreSQL keeps a plan after the seventh. */
+    private static final long USES = 12L * ShardServer.TABLES;
 
     private final ShardServer server;
     private final int poolSize;
@@ -68,7 +71,8 @@ final class ShardLoad {
     }
 
     /** Runs it for some seconds, and measures after the first ones. */
-    Figures run(IntSupplier shards, int threads, int warmUpSeconds, int seconds, boolean counts) throws Exception {
+    Figures run(IntSupplier shards, int shardsUsed, int threads, int warmUpSeconds, int seconds, boolean counts)
+            throws Exception {
         ShardMap map = server.map();
         try (ShardRouter router = ShardRouter.builder()
                 .map(map)
@@ -76,14 +80,12 @@ final class ShardLoad {
                 .poolSize(poolSize)
                 .build()) {
             Backends backends = new Backends(server.observer());
-            long start = System.nanoTime();
-            long from = start + warmUpSeconds * NANOS;
-            long end = from + seconds * NANOS;
+            Window window = new Window(System.nanoTime() + warmUpSeconds * NANOS, shardsUsed * USES, seconds);
             List<double[]> latencies = Sessions.run(threads + 1, (number, together) -> {
                 together.await();
                 return number == threads
-                        ? watch(router, backends, from, end, counts)
-                        : transactions(router, shards, from, end);
+                        ? watch(router, backends, window, counts)
+                        : transactions(router, shards, window);
             });
             double[] measured = latencies.stream()
                     .filter(some -> some.length != 3)
@@ -103,16 +105,51 @@ final class ShardLoad {
         }
     }
 
-    private static double[] transactions(ShardRouter router, IntSupplier shards, long from, long end) throws Exception {
+    /** The time in which it is measured: after some seconds, and some transactions on a machine that is slower. */
+    private static final class Window {
+
+        private final long earliest;
+        private final long warmUps;
+        private final long nanos;
+        private final LongAdder done = new LongAdder();
+        private volatile long from = Long.MAX_VALUE;
+
+        Window(long earliest, long warmUps, int seconds) {
+            this.earliest = earliest;
+            this.warmUps = warmUps;
+            this.nanos = seconds * NANOS;
+        }
+
+        /** Begins it if it is time. */
+        boolean hasBegun() {
+            long now = System.nanoTime();
+            if (from == Long.MAX_VALUE && now >= earliest && done.sum() >= warmUps) {
+                from = now;
+            }
+            return from != Long.MAX_VALUE;
+        }
+
+        boolean isIn(long time) {
+            return time >= from;
+        }
+
+        boolean isOver(long time) {
+            return isIn(time) && time - from >= nanos;
+        }
+    }
+
+    private static double[] transactions(ShardRouter router, IntSupplier shards, Window window) throws Exception {
         double[] millis = new double[1024];
         int count = 0;
         while (true) {
             long start = System.nanoTime();
-            if (start >= end) {
+            if (window.isOver(start)) {
                 return Arrays.copyOf(millis, count == 3 ? 2 : count);
             }
             select(router, shards.getAsInt());
-            if (start >= from) {
+            if (!window.isIn(start)) {
+                window.done.increment();
+            } else {
                 if (count == millis.length) {
                     millis = Arrays.copyOf(millis, count * 2);
                 }
@@ -139,24 +176,24 @@ final class ShardLoad {
     }
 
     /** Processor times of client and server, and memory, perhaps with counts over all shards of one table after the other. */
-    private static double[] watch(ShardRouter router, Backends backends, long from, long end, boolean counts)
+    private static double[] watch(ShardRouter router, Backends backends, Window window, boolean counts)
             throws Exception {
         int table = 0;
-        while (System.nanoTime() < from) {
+        while (!window.hasBegun()) {
             if (counts) {
                 count(router, table++);
             }
-            Thread.sleep(Math.max(0, Math.min(MILLIS_BETWEEN_COUNTS, (from - System.nanoTime()) / 1_000_000)));
+            Thread.sleep(MILLIS_BETWEEN_COUNTS);
         }
         backends.processorMillis();
         double client = processMillis();
         double largest = 0;
-        while (System.nanoTime() < end) {
+        while (!window.isOver(System.nanoTime())) {
             if (counts) {
                 count(router, table++);
             }
             largest = Math.max(largest, backends.largest());
-            Thread.sleep(Math.max(0, Math.min(MILLIS_BETWEEN_COUNTS, (end - System.nanoTime()) / 1_000_000)));
+            Thread.sleep(MILLIS_BETWEEN_COUNTS / 2);
         }
         return new double[] {processMillis() - client, backends.processorMillis(), largest};
     }
