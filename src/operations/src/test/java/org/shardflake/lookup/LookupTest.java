@@ -237,19 +237,6 @@ class LookupTest {
         assertThatThrownBy(() -> claim(names, "inga", 2, 31)).isInstanceOf(LookupTakenException.class);
     }
 
-    @Test
-    void aCommitAsTextKeepsTheClaim() throws SQLException {
-        router.<Boolean, SQLException>attempt(ShardKey.uid(5), false, attempt -> {
-            try (Connection connection = attempt.connection()) {
-                connection.setAutoCommit(false);
-                names.claim("ivan", 5, 33);
-                Sql.execute(connection, "COMMIT");
-            }
-            return true;
-        });
-        assertThatThrownBy(() -> claim(names, "ivan", 2, 34)).isInstanceOf(LookupTakenException.class);
-    }
-
     /** As a client that dies after its claim leaves it. */
     @Test
     void aClaimWithoutARowIsNotFoundAndTheNextTakesIt() throws SQLException {
