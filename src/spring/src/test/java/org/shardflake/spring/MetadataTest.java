@@ -7,6 +7,8 @@ package org.shardflake.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
@@ -133,12 +135,13 @@ class MetadataTest {
     }
 
     @Test
-    void scriptsAtTheStartAreRefusedByTheNameOfTheProperty() {
+    void scriptsAtTheStartAreRefusedByTheNameOfTheProperty(@TempDir Path directory) throws IOException {
+        Path script = Files.writeString(directory.resolve("schema.sql"), "CREATE TABLE note (id bigint PRIMARY KEY);");
         assertThatThrownBy(() -> SpringApplication.run(
                                 Application.class,
                                 installation.arguments(
                                         "--spring.sql.init.mode=always",
-                                        "--spring.sql.init.schema-locations=classpath:schema-of-a-test.sql"))
+                                        "--spring.sql.init.schema-locations=" + script.toUri()))
                         .close())
                 .satisfies(e -> assertThat(analysis(e)).contains("spring.sql.init uses", "spring.sql.init.mode=never"));
     }

@@ -1,1 +1,0 @@
-CREATE TABLE note (id bigint PRIMARY KEY);
