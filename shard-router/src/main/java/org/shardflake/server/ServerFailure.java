@@ -15,6 +15,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException.Kind;
 
 /** A way in which a server fails its clients, with what that means to the caller and what to do about it. */
+@SuppressWarnings("ImmutableEnumChecker") // Advice and the predicates never change.
 public enum ServerFailure {
     SILENT(
             Kind.FAILURE,

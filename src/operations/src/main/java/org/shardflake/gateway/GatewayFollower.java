@@ -155,7 +155,7 @@ public final class GatewayFollower implements CutoverFollower {
         } catch (RuntimeException e) {
             problems.accept(Advice.of(
                     "gateway %s has not followed: %s. Later, %s brings it up to date",
-                    gateway.name(), e.getMessage(), CliCommand.GATEWAY_REFRESH.with(gateway.name())));
+                    gateway.name(), String.valueOf(e.getMessage()), CliCommand.GATEWAY_REFRESH.with(gateway.name())));
             return false;
         }
     }

@@ -54,7 +54,7 @@ public final class AsOwner {
                 .formatted(name, owner, of(name, name, owner, executing(statements)));
     }
 
-    /** Like {@link #sql(Connection, String, String)}, for statements that don't inspect a schema, in which something is made and dropped again. */
+    /** Like {@link #sql(Connection, String, List)}, for statements that don't inspect a schema, in which something is made and dropped again. */
     static String sql(Connection connection, String schema, String owner, List<String> statements) throws SQLException {
         return of(schema, name(connection), owner, executing(statements));
     }
