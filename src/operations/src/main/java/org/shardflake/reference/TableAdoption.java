@@ -234,7 +234,7 @@ final class TableAdoption {
                     null);
         }
         String check = """
-                 BEGIN -- not while a shard is made anew, with the rows of the changelog at most
+                 BEGIN -- not while a shard is recreated, with the rows of the changelog at most
                     IF current_setting('shardflake.creating', true) IS DISTINCT FROM 'on' AND EXISTS (
                         (SELECT ROW(%2$s)::text FROM %1$s EXCEPT SELECT ROW(%2$s)::text FROM %3$s)
                         UNION ALL (SELECT ROW(%2$s)::text FROM %3$s EXCEPT SELECT ROW(%2$s)::text FROM %1$s)) THEN
