@@ -6,10 +6,8 @@ package org.shardflake.cli;
 
 import java.io.PrintWriter;
 import java.sql.SQLException;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
@@ -79,8 +77,10 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         if (isEnding()) {
             return ExitCodes.INTERRUPTED; // A failure while Ctrl-C shuts everything down is no news.
         }
-        if (e instanceof StandardOutput.WriteFailedException failed && failed.isBrokenPipe()) {
-            return ExitCodes.BROKEN_PIPE;
+        if (e instanceof StandardOutput.WriteFailedException failed) {
+            return failed.isBrokenPipe()
+                    ? ExitCodes.BROKEN_PIPE
+                    : print(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null, e);
         }
         if (e instanceof CliException || e instanceof ServerFailedException) {
             return print(
@@ -98,19 +98,6 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
     /** The meaning of a failure to the caller. */
     private record Meaning(Kind kind, @Nullable CharSequence advice) {
 
-        /** Kinds of exceptions from libraries that don't know kinds; a special one stands before its superclass. */
-        private static final Map<Class<? extends Exception>, Meaning> OF_OTHERS = ofOthers();
-
-        private static Map<Class<? extends Exception>, Meaning> ofOthers() {
-            Map<Class<? extends Exception>, Meaning> meanings = new LinkedHashMap<>();
-            meanings.put(NewerVersionException.class, new Meaning(Kind.PRECONDITION, NewerVersionException.REMEDY));
-            meanings.put(DeploymentException.class, new Meaning(Kind.FAILURE, null));
-            meanings.put(PostgresClusterException.class, new Meaning(Kind.FAILURE, null));
-            meanings.put(SQLException.class, new Meaning(Kind.FAILURE, null));
-            meanings.put(StandardOutput.WriteFailedException.class, new Meaning(Kind.FAILURE, null));
-            return meanings;
-        }
-
         static Optional<Meaning> of(Exception e) {
             return ServerFailure.of(e)
                     .map(failure -> new Meaning(failure.kind(), failure.advice()))
@@ -124,11 +111,15 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
             return new Meaning(e.kind(), e.advice().orElse(null));
         }
 
+        /** Exceptions of libraries that don't know kinds. No table, which would load all of them for a mistyped id. */
         private static Optional<Meaning> ofOther(Exception e) {
-            return OF_OTHERS.entrySet().stream()
-                    .filter(each -> each.getKey().isInstance(e))
-                    .map(Map.Entry::getValue)
-                    .findFirst();
+            if (e instanceof NewerVersionException) {
+                return Optional.of(new Meaning(Kind.PRECONDITION, NewerVersionException.REMEDY));
+            }
+            boolean isKnown = e instanceof DeploymentException
+                    || e instanceof PostgresClusterException
+                    || e instanceof SQLException;
+            return isKnown ? Optional.of(new Meaning(Kind.FAILURE, null)) : Optional.empty();
         }
 
         static Meaning ofDefect(boolean isTraced) {

@@ -22,7 +22,10 @@ record Layout(List<Server> servers, int shards, int poolSize) {
     static final String DATABASE = "postgres";
 
     /** The size of the statement cache; it and those below are defaults of {@code ShardRouterBuilder}. */
-    static final int CACHED_STATEMENTS = 1000;
+    static final int CACHED_STATEMENTS = 4000;
+
+    private static final int MOST_TEXT_MEGABYTES = 8;
+    private static final int PREPARED_AT_USE = 2;
 
     private static final long CONNECTION_TIMEOUT_MILLIS = 5000;
     private static final int STATEMENT_TIMEOUT_SECONDS = 60;
@@ -92,7 +95,8 @@ record Layout(List<Server> servers, int shards, int poolSize) {
         source.setOptions("-c statement_timeout=" + STATEMENT_TIMEOUT_SECONDS * 1000);
         source.setSocketTimeout(STATEMENT_TIMEOUT_SECONDS + 10);
         source.setPreparedStatementCacheQueries(CACHED_STATEMENTS);
-        source.setPreparedStatementCacheSizeMiB(CACHED_STATEMENTS / 100);
+        source.setPreparedStatementCacheSizeMiB(MOST_TEXT_MEGABYTES);
+        source.setPrepareThreshold(PREPARED_AT_USE);
         return source;
     }
 }

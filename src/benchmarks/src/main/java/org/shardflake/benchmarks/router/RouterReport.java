@@ -159,7 +159,7 @@ final class RouterReport {
         page.list(List.of(
                 "The data: %d shards in turn on %d servers, %d rows each, `photo (id bigint PRIMARY KEY, uid bigint, title text)`; rows of the candidates without ShardingSphere are in a schema per shard."
                         .formatted(sizes.shards(), layout.servers().size(), sizes.rows()),
-                "Everybody: HikariCP with %d connections to each server, 5 s to get one, %s prepared statements kept per connection, the driver's defaults otherwise; prepared statements; every operation takes a connection from the pool and gives it back."
+                "Everybody: HikariCP with %d connections to each server, 5 s to get one, %s prepared statements kept per connection and prepared on the server at their second use, the driver's defaults otherwise; prepared statements; every operation takes a connection from the pool and gives it back."
                         .formatted(sizes.poolSize(), Figures.number(Layout.CACHED_STATEMENTS)),
                 "In a transaction: `BEGIN`, the statement, `COMMIT`; the point select's is read-only. For Shardflake `read` and `write` with a lambda, for JDBC and ShardingSphere `setAutoCommit(false)` and `commit`. Otherwise auto-commit: `router.connection(key)` and `jooq.dsl(key)`.",
                 "Bare JDBC, the limit: the shard is read out of the id or computed from the uid, the server is its remainder, the statement is made from the schema's name. Many rows by id: one `UNION ALL` per server with an arm per shard, the servers at once. The newest: a `UNION ALL` for every 100 shards, always with the same text, which asks only for rows newer than those known, the servers at once.",
