@@ -366,7 +366,8 @@ class MoverTest {
         assertThat(shards.number("db2", "SELECT count(*) FROM pg_namespace WHERE nspname ~ '^shard_'"))
                 .isZero();
         shards.execute("db1", "INSERT INTO shard_0007.account (uid) VALUES (7)");
-        assertThatThrownBy(() -> mover.move(move.id())).hasMessageContaining("no move %s is in progress".formatted(move.id()));
+        assertThatThrownBy(() -> mover.move(move.id()))
+                .hasMessageContaining("no move %s is in progress".formatted(move.id()));
     }
 
     @Test
