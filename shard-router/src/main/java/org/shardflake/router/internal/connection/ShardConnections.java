@@ -286,7 +286,7 @@ public final class ShardConnections implements AutoCloseable {
                 isLent = true;
                 return loan;
             } catch (SQLTransientConnectionException e) {
-                if (System.nanoTime() - start >= timeoutNanos || !isAnyOpen()) {
+                if (System.nanoTime() - start >= timeoutNanos) {
                     throw e;
                 }
                 failed(slot);

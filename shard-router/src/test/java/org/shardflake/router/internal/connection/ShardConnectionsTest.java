@@ -163,6 +163,36 @@ class ShardConnectionsTest {
         }
     }
 
+    /** As in a failover: the server is back before the time is over. */
+    @Test
+    void aThreadWaitsAsLongAsItMayWhenTheLastOpenConnectionIsLost() throws Exception {
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try (Connection admin = postgres.database(0).connect();
+                Statement statement = admin.createStatement()) {
+            statement.execute("CREATE ROLE failing LOGIN PASSWORD 'failing' CONNECTION LIMIT 1");
+            HikariConfig config = config(2, 5000);
+            config.setUsername("failing");
+            config.setPassword("failing");
+            try (ShardConnections connections = new ShardConnections(config, true)) {
+                await().until(() -> connections.idle() == 1);
+                ShardConnections.Loan open = connections.lend(0);
+                Future<Integer> waiting = threads.submit(() -> use(connections, 1));
+                await().pollInterval(Duration.ofMillis(1)).until(() -> connections.waiting() > 0);
+                statement.execute("ALTER ROLE failing CONNECTION LIMIT 0");
+                open.giveBack(false);
+                Thread.sleep(300); // So long that an impatient one has given up.
+                assertThat(waiting).isNotDone();
+                statement.execute("ALTER ROLE failing CONNECTION LIMIT 2");
+
+                assertThat(waiting.get()).isPositive();
+            } finally {
+                statement.execute("DROP ROLE failing");
+            }
+        } finally {
+            threads.shutdown();
+        }
+    }
+
     @Test
     void aConnectionThatHasReadTooManyTablesIsReplaced() throws Exception {
         List<Integer> shards = IntStream.range(0, 600).boxed().toList();
