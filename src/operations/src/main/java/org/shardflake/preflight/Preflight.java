@@ -177,6 +177,7 @@ public final class Preflight {
         checkWorkers();
         checkTables();
         checkDependencies();
+        checkChangeStreams(target.name(), to, "get each row of these shards as an insert when it is copied");
         checkSchema();
         checkTexts();
         checkSessions();
@@ -623,7 +624,6 @@ public final class Preflight {
                 Advice.of("bring them with %s", CliCommand.REFERENCE_REPAIR),
                 from.createArrayOf("text", referenced.toArray()));
         checkChangeStreams(source.name(), from, "get no more changes of these shards when the move is done");
-        checkChangeStreams(target.name(), to, "get each row of these shards as an insert when it is copied");
         List<String> inbound = InboundSubscriptions.find(from, shards);
         add(
                 "inbound-subscriptions",
