@@ -99,7 +99,7 @@ final class NoteLoad implements AutoCloseable {
         return acknowledged.size();
     }
 
-    /** Of what was acknowledged nothing is lost; no id and no row appears twice; and nothing failed but commits of unknown outcome. */
+    /** Every acknowledged row is there, no id or row appears twice, and only commits of unknown outcome have failed. */
     void isAllIn(Connection connection) throws SQLException {
         assertThat(failures).isEmpty();
         Map<String, Long> there = new TreeMap<>();

@@ -13,7 +13,7 @@ import org.shardflake.Server;
 /** The shard map as text: a cell for each shard, in the colour of its server, or with its letter where there are no colours. */
 public final class MapCells {
 
-    /** Those of the terminal's 256 colours that differ most, even for most colour-blind people. */
+    /** Twelve of a terminal's 256 colours that most people can tell apart, including most who are colour-blind. */
     private static final int[] COLOURS = {33, 208, 35, 161, 220, 99, 44, 130, 250, 28, 201, 94};
 
     private static final String LETTERS = "abcdefghijklmnopqrstuvwxyz";

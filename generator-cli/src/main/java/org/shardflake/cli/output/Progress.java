@@ -32,7 +32,7 @@ public final class Progress implements AutoCloseable {
     /** The least part of the work from which the rest can be estimated. */
     private static final double LEAST_PART = 0.05;
 
-    /** The least part for bytes, the last of which take longest. */
+    /** The least share of the whole that bytes count for, since the last of them take the longest. */
     private static final double LEAST_PART_OF_BYTES = 0.2;
 
     private final PrintWriter err;
