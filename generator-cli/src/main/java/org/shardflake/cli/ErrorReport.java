@@ -7,7 +7,6 @@ package org.shardflake.cli;
 import java.io.PrintWriter;
 import java.sql.SQLException;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
@@ -30,7 +29,6 @@ import picocli.CommandLine.IExecutionExceptionHandler;
 import picocli.CommandLine.IParameterExceptionHandler;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
-import picocli.CommandLine.UnmatchedArgumentException;
 
 /** Turns any failure into {@code error:} and {@code hint:} lines on standard error, and an exit code. */
 final class ErrorReport implements IParameterExceptionHandler, IExecutionExceptionHandler {
@@ -51,7 +49,6 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
     @Override
     public int handleParseException(ParameterException e, String[] args) {
         CommandLine command = e.getCommandLine();
-        String name = command.getCommandSpec().qualifiedName();
         if (e.getCause() instanceof CliException cli) {
             return explain(cli); // Settings are read while the command line is parsed.
         }
@@ -59,13 +56,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
             command.usage(err, ansi);
             return ExitCodes.USAGE;
         }
-        List<String> suggestions =
-                e instanceof UnmatchedArgumentException unmatched ? unmatched.getSuggestions() : List.of();
-        String hint = suggestions.isEmpty()
-                ? "see %s --help".formatted(name)
-                : "did you mean %s?".formatted(String.join(" or ", suggestions));
-        String message = String.valueOf(e.getMessage()).replaceFirst("^Error: ", "");
-        return print(ExitCodes.USAGE, lowerCaseFirst(message), hint, e);
+        return print(ExitCodes.USAGE, ParserErrors.message(e), ParserErrors.hint(e), e);
     }
 
     @Override
@@ -166,9 +157,5 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         } catch (IllegalStateException e) {
             return true;
         }
-    }
-
-    private static String lowerCaseFirst(String text) {
-        return text.substring(0, 1).toLowerCase(Locale.ROOT) + text.substring(1);
     }
 }

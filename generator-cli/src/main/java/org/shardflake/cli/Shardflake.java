@@ -41,6 +41,7 @@ import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
@@ -162,9 +163,11 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
                 .execute(args.toArray(String[]::new), output, output, Ansi.OFF);
     }
 
-    private int execute(String[] args, OutputStream stdout, OutputStream stderr, Ansi ansi) {
+    private int execute(String[] given, OutputStream stdout, OutputStream stderr, Ansi ansi) {
+        String[] args = Commands.withOptions(given);
         System.setProperty("picocli.converters.excludes", UNUSED_CONVERTERS);
         CommandLine commandLine = new CommandLine(this);
+        groupCommands(commandLine);
         StandardOutput output = new StandardOutput(stdout);
         PrintWriter out = new PrintWriter(new OutputStreamWriter(new BufferedOutputStream(output, 1 << 16), UTF_8));
         PrintWriter err = new MessageWriter(stderr);
@@ -205,8 +208,16 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
     /** Every command, to be described rather than run. */
     public static CommandLine allCommands() {
         CommandLine all = new CommandLine(new Shardflake(InputStream.nullInputStream(), Map.of(), Optional.empty()));
+        groupCommands(all);
         Commands.addAll(all);
         return all;
+    }
+
+    private static void groupCommands(CommandLine commandLine) {
+        commandLine.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST_HEADING, help -> "");
+        commandLine
+                .getHelpSectionMap()
+                .put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST, help -> "\n" + Commands.OVERVIEW);
     }
 
     /** Runs without a command: shows what to do next. */

@@ -71,4 +71,38 @@ class CompletionTest {
         assertThat(complete("shardflake", "move", "run", "--to", "db")).isEqualTo("db1 db2");
         assertThat(complete("shardflake", "server", "drain", "''")).isEqualTo("db1 db2");
     }
+
+    @Test
+    void theScriptOfFishNamesWhatFollowsEachCommand() throws Exception {
+        String script = Cli.launch("completion", "fish").out();
+
+        assertThat(script)
+                .contains("complete -c shardflake -n '__shardflake_at move' -a cutover -d 'Makes the target take")
+                .contains(
+                        "-n '__shardflake_at move run' -l to -x -a '(shardflake server names 2>/dev/null | string split \\' \\')'")
+                .contains("-n '__shardflake_at schema deploy' -l changelog -r")
+                .contains("-n '__shardflake_at server list' -s o -l output -x -a 'table json yaml'")
+                .doesNotContain("${", "-a names");
+        Path fish = Path.of("/usr/bin/fish");
+        if (Files.isExecutable(fish)) {
+            Path file = Files.writeString(directory.resolve("completion.fish"), script);
+            assertThat(offered(fish, file, "shardflake move --stacktrace c")).isEqualTo("cancel complete cutover");
+            assertThat(offered(fish, file, "shardflake move run --to d")).isEqualTo("db1 db2");
+            assertThat(offered(fish, file, "shardflake server list -o j")).isEqualTo("json");
+        }
+    }
+
+    private String offered(Path fish, Path file, String typed) throws Exception {
+        Process shell = new ProcessBuilder(
+                        fish.toString(),
+                        "--no-config",
+                        "-c",
+                        "set -x PATH %s $PATH; source %s; complete -C '%s' | string replace -r '\\t.*' ''"
+                                .formatted(directory, file, typed))
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(shell.getInputStream().readAllBytes(), UTF_8);
+        assertThat(shell.waitFor()).as(output).isZero();
+        return output.strip().replace('\n', ' ');
+    }
 }

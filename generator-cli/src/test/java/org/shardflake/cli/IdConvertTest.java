@@ -102,8 +102,8 @@ class IdConvertTest {
         assertThat(Cli.launchWithInput("-o\n", "id", "convert", "--from=shortcode"))
                 .isEqualTo(new Result(0, "4008\n", ""));
         assertThat(Cli.launch("id", "convert", "--from=shortcode", "--form")).isEqualTo(new Result(2, "", """
-                                error: unknown option: '--form'
-                                hint: see shardflake id convert --help
+                                error: unknown option --form
+                                hint: did you mean --from?
                                 """));
     }
 
@@ -152,7 +152,7 @@ class IdConvertTest {
     @Test
     void refusesAFormItLacks() {
         assertThat(Cli.launch("id", "convert", "7", "--to=base64")).isEqualTo(new Result(2, "", """
-                                error: invalid value for option '--to': 'base64' is not one of decimal, base32, shortcode, public
+                                error: --to: 'base64' is not one of decimal, base32, shortcode, public
                                 hint: see shardflake id convert --help
                                 """));
     }

@@ -124,8 +124,8 @@ class IdDecodeTest {
     @Test
     void doesNotTakeAMistypedOptionForAnId() {
         assertThat(Cli.launch("id", "decode", "--epch", "5")).isEqualTo(new Result(2, "", """
-                                error: unknown option: '--epch'
-                                hint: see shardflake id decode --help
+                                error: unknown option --epch
+                                hint: did you mean --epoch?
                                 """));
     }
 

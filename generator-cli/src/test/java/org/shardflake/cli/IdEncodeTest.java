@@ -79,7 +79,7 @@ class IdEncodeTest {
     void refusesWhatIsNoTime(String time) {
         assertThat(Cli.launch("id", "encode", "--time", time, "--shard=7", "--sequence=0"))
                 .isEqualTo(new Result(2, "", """
-                                error: invalid value for option '--time': '%s' is neither UTC milliseconds nor an ISO-8601 instant such as 2026-01-31T12:00:00Z
+                                error: --time: '%s' is neither UTC milliseconds nor an ISO-8601 instant such as 2026-01-31T12:00:00Z
                                 hint: see shardflake id encode --help
                                 """.formatted(time)));
     }
@@ -99,7 +99,7 @@ class IdEncodeTest {
     @Test
     void namesWhatIsMissing() {
         assertThat(Cli.launch("id", "encode", "--time", "1735689600000")).isEqualTo(new Result(2, "", """
-                                error: missing required options: '--shard=N', '--sequence=N'
+                                error: missing: --shard N, --sequence N
                                 hint: see shardflake id encode --help
                                 """));
     }

@@ -227,7 +227,7 @@ class InitTest {
     @Test
     void refusesALayoutItLacks() {
         assertThat(init("--layout=random")).isEqualTo(new Result(2, "", """
-                                error: invalid value for option '--layout': 'random' is not one of contiguous, round-robin
+                                error: --layout: 'random' is not one of contiguous, round-robin
                                 hint: see shardflake init --help
                                 """));
     }

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.shardflake.cli.Cli.Result;
+import org.shardflake.cli.command.Commands;
 
 class ShardflakeTest {
 
@@ -126,19 +127,46 @@ class ShardflakeTest {
     }
 
     @Test
-    void suggestsTheCommandThatWasMeant() {
-        assertThat(Cli.launch("id", "decod")).isEqualTo(new Result(2, "", """
-                                error: unmatched argument at index 1: 'decod'
-                                hint: did you mean decode or encode or convert?
-                                """));
+    void helpAndVersionAreCommandsToo() {
+        assertThat(Cli.launch("help")).isEqualTo(Cli.launch("--help"));
+        assertThat(Cli.launch("version")).isEqualTo(Cli.launch("--version"));
+        assertThat(Cli.launch("help", "move", "run"))
+                .isEqualTo(Cli.launch("move", "help", "run"))
+                .isEqualTo(Cli.launch("move", "run", "--help"));
+        assertThat(Cli.launch("help", "doctr").err()).startsWith("error: unknown command \"doctr\"\n");
     }
 
     @Test
-    void refusesAnOutputFormatItLacks() {
-        assertThat(Cli.launch("id", "decode", "5", "-o", "xml")).isEqualTo(new Result(2, "", """
-                                error: invalid value for option '--output': 'xml' is not one of table, json, yaml
-                                hint: see shardflake id decode --help
-                                """));
+    void theHelpGroupsAllCommandsWithinEightyColumns() {
+        String help = Cli.launch("--help").out();
+
+        assertThat(Commands.OVERVIEW.lines().filter(line -> line.length() > 80)).isEmpty();
+        assertThat(Shardflake.allCommands().getSubcommands().keySet())
+                .allSatisfy(name -> assertThat(help).containsOnlyOnce("\n  %s ".formatted(name)));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "id decod | unknown command \"decod\" | did you mean shardflake id decode?",
+                "deploy | unknown command \"deploy\" | did you mean shardflake schema deploy or shardflake reference deploy or shardflake gateway deploy?",
+                "zzz | unknown command \"zzz\" | see shardflake --help",
+                "doctor x | unexpected argument \"x\" | see shardflake doctor --help",
+                "doctor --changelog=app.sql | unknown option --changelog | see shardflake doctor --help",
+                "id decode 5 -o xml | --output: 'xml' is not one of table, json, yaml | see shardflake id decode --help",
+                "map locate --uid abc | --uid: 'abc' is not a whole number | see shardflake map locate --help",
+                "map locate --shard 99999999999 | --shard: '99999999999' is too large | see shardflake map locate --help",
+                "map locate | missing: one of --shard=N, --uid=N, --id=N, --key=TEXT | see shardflake map locate --help",
+                "map locate --shard 1 --uid 3 | only one of --shard=N, --uid=N can be given | see shardflake map locate --help",
+                "move run | missing: --shards SHARDS, --to SERVER | see shardflake move run --help",
+                "move run --to | --to needs a value: SERVER | see shardflake move run --help",
+                "move run --shards 1 --to a --to b | --to is given more than once | see shardflake move run --help"
+            })
+    void saysWhatIsWrongWithACommandLine(String line, String error, String hint) {
+        assertThat(Cli.launch(line.split(" ")))
+                .isEqualTo(new Result(2, "", "error: %s\nhint: %s\n".formatted(error, hint)));
     }
 
     @Test

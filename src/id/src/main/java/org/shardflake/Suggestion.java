@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.Optional;
 
 /** The existing name probably meant by a mistyped one. */
-final class Suggestion {
+public final class Suggestion {
 
     /** The number of letters that may be wrong. */
     private static final int TYPOS = 2;
@@ -18,7 +18,7 @@ final class Suggestion {
     private Suggestion() {}
 
     /** The name most similar to the text, if one is similar enough. */
-    static Optional<String> find(String written, Collection<String> names) {
+    public static Optional<String> find(String written, Collection<String> names) {
         return names.stream()
                 .filter(name -> distance(written, name) <= Math.min(TYPOS, name.length() - 1))
                 .min(Comparator.comparingInt(name -> distance(written, name)));

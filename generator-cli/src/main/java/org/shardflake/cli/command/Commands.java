@@ -4,7 +4,10 @@
  */
 package org.shardflake.cli.command;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.command.console.ConsoleCommand;
 import org.shardflake.cli.command.doctor.DoctorCommand;
 import org.shardflake.cli.command.doctor.ReconcileCommand;
@@ -37,6 +40,43 @@ import picocli.CommandLine;
  */
 public final class Commands implements Subcommands {
 
+    /** The commands by what they are for, as the help shows them. */
+    public static final String OVERVIEW = """
+            Begin:
+              demo           watch a live move, on servers that go away again
+              local          a cluster on this machine that stays, to try every command on
+              init           begin an installation on your own servers
+            Tables and rows:
+              schema         deploy tables to all shards, roll back, compare
+              reference      small tables that are the same on every server
+              lookup         find rows by a value, such as an e-mail address
+              sql            query all shards, or write in them
+              gateway        read-only tables over all shards, for psql and BI tools
+              adopt          bring tables of an ordinary database into the shards
+            Servers and shards:
+              server         add, list, change, drain, split and remove servers
+              map            show and change which server has which shard
+              move           move shards while the application writes
+              rebalance      plan the moves that even out servers, and carry them out
+            Watch and repair:
+              doctor         find what is wrong, and fix it
+              top            the busiest shards
+              console        a page for operators
+              exporter       metrics for Prometheus
+              reconcile      bring servers in line with the map after a failover or restore
+              restore-point  mark a point to which all backups can be restored together
+              separate       make a clone an installation of its own
+            Roles and versions:
+              grants         print the SQL that gives a role what it needs
+              upgrade        upgrade an installation of an older shardflake
+            This command:
+              id             make, decode and convert ids
+              config         where the values of options come from
+              completion     complete commands in bash, zsh and fish
+              help           show the help of a command, such as help move run
+              version        show the version
+            """;
+
     /** Adds the commands that these arguments need, or all if they name none. */
     public static void add(CommandLine root, String... args) {
         add(root, new Commands(), args, 0);
@@ -45,6 +85,35 @@ public final class Commands implements Subcommands {
     /** Adds all commands. */
     public static void addAll(CommandLine root) {
         add(root);
+    }
+
+    /** The arguments with {@code help} and {@code version} as the options that they stand for. */
+    public static String[] withOptions(String... args) {
+        if (args.length > 0 && args[0].equals("version")) {
+            return Stream.concat(Stream.of("--version"), Stream.of(args).skip(1))
+                    .toArray(String[]::new);
+        }
+        @Nullable Subcommands group = new Commands();
+        int help = -1;
+        for (int i = 0; i < args.length && group != null; i++) {
+            if (args[i].equals("help") && help < 0) {
+                help = i;
+            } else if (group.names().contains(args[i])) {
+                group = group.create(args[i]) instanceof Subcommands its ? its : null;
+            } else {
+                return help < 0 ? args : without(help, args); // An unknown command is an error, also after help.
+            }
+        }
+        return help < 0
+                ? args
+                : Stream.concat(Stream.of(without(help, args)), Stream.of("--help"))
+                        .toArray(String[]::new);
+    }
+
+    private static String[] without(int index, String... args) {
+        List<String> others = new ArrayList<>(List.of(args));
+        others.remove(index);
+        return others.toArray(String[]::new);
     }
 
     private static void add(CommandLine parent, Subcommands below, String[] args, int depth) {
@@ -66,20 +135,20 @@ public final class Commands implements Subcommands {
                 "demo",
                 "local",
                 "init",
-                "server",
-                "map",
                 "schema",
                 "reference",
                 "lookup",
                 "sql",
                 "gateway",
                 "adopt",
+                "server",
+                "map",
                 "move",
                 "rebalance",
-                "top",
                 "doctor",
-                "exporter",
+                "top",
                 "console",
+                "exporter",
                 "reconcile",
                 "restore-point",
                 "separate",

@@ -16,7 +16,7 @@ import org.shardflake.cli.command.option.Invocation;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The ids given to a command: arguments or, with none or {@code -}, lines of standard input. Bad ids are named on standard error, and
@@ -65,7 +65,7 @@ final class IdInput {
     private void checkOptions(List<String> ids) {
         for (String id : ids) {
             if (id.length() > 1 && id.charAt(0) == '-' && !Character.isDigit(id.charAt(1)) && !isAfterDashes(id)) {
-                throw new ParameterException(spec.commandLine(), "Unknown option: '%s'".formatted(id));
+                throw new UnmatchedArgumentException(spec.commandLine(), List.of(id));
             }
         }
     }

@@ -49,7 +49,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "sql",
         description = {
-            "Runs a query in all shards, or some, and prints the rows of all. Tables need no schema, or ${shard.schema}.",
+            "Runs a query in all shards, or some, and prints the rows of all. Name tables without a schema.",
             "Results are not combined across shards: ORDER BY, LIMIT, GROUP BY and aggregates apply to each shard. --count and --sum add up.",
             "--write runs statements that write, once in each shard, in separate transactions: after an interruption the same command continues."
         },
