@@ -54,7 +54,7 @@ final class AttemptConnection extends SearchPathConnection {
         }
         if (tx == null && !lent.isReadOnly()) {
             attempt.usedForWriting();
-            attempt.tookEffect(); // Each statement commits by itself.
+            attempt.preventRerun(); // Each statement commits by itself.
         }
     }
 
@@ -97,7 +97,7 @@ final class AttemptConnection extends SearchPathConnection {
             ShardExecutor.commit(ending, lent, routes.pool(attempt.shard()));
             committed = true;
             if (!ending.isReadOnly()) {
-                attempt.tookEffect();
+                attempt.preventRerun();
             }
         } catch (ShardSqlException e) {
             throw e.getCause() instanceof SQLException refused ? refused : new SQLException(e);

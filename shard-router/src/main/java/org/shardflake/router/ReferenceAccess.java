@@ -69,10 +69,10 @@ public final class ReferenceAccess {
             for (int tried = 1; ; tried++) {
                 try {
                     T result = inTransaction(homePool(), Access.WRITE, work);
-                    executor.tookEffect();
+                    executor.preventRerun();
                     return result;
                 } catch (CommitOutcomeUnknownException e) {
-                    executor.tookEffect(); // perhaps
+                    executor.preventRerun(); // It may have been committed.
                     throw e;
                 } catch (Exception e) {
                     boolean isLate =

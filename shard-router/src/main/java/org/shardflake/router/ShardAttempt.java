@@ -27,7 +27,7 @@ public final class ShardAttempt {
     private final @Nullable ShardTransaction around;
     private final TakenBack takenBack;
     private boolean mayWrite;
-    private boolean tookEffect;
+    private boolean isRerunPrevented;
     private @Nullable CommitOutcomeUnknownException unknown;
 
     private ShardAttempt(
@@ -144,17 +144,17 @@ public final class ShardAttempt {
     }
 
     /** Notes that something was written for good, or may have been, so that the work cannot be run again. */
-    void tookEffect() {
-        tookEffect = true;
+    void preventRerun() {
+        isRerunPrevented = true;
     }
 
-    boolean hasTakenEffect() {
-        return tookEffect;
+    boolean isRerunPrevented() {
+        return isRerunPrevented;
     }
 
     /** Notes a commit that may or may not have been done. */
     void isUnknown(CommitOutcomeUnknownException e) {
-        tookEffect = true;
+        isRerunPrevented = true;
         unknown = e;
     }
 

@@ -112,11 +112,11 @@ final class ShardExecutor {
                 try {
                     T result = inTransaction(route, shard, access, work, takenBack);
                     if (!access.readOnly()) {
-                        tookEffect(around);
+                        preventRerun(around);
                     }
                     return result;
                 } catch (CommitOutcomeUnknownException e) {
-                    tookEffect(around); // perhaps
+                    preventRerun(around); // It may have been committed.
                     throw e;
                 }
             }
@@ -128,15 +128,15 @@ final class ShardExecutor {
         };
     }
 
-    private static void tookEffect(@Nullable ShardAttempt attempt) {
+    private static void preventRerun(@Nullable ShardAttempt attempt) {
         if (attempt != null) {
-            attempt.tookEffect();
+            attempt.preventRerun();
         }
     }
 
     /** Notes that the attempt that the calling thread is in, if any, has written for good or may have done so, and cannot be run again. */
-    void tookEffect() {
-        tookEffect(running.get(Thread.currentThread()));
+    void preventRerun() {
+        preventRerun(running.get(Thread.currentThread()));
     }
 
     /** The attempts at one piece of work. */
@@ -242,7 +242,7 @@ final class ShardExecutor {
 
                 @Override
                 boolean mayRepeat() {
-                    return isRepeatable && !last.hasTakenEffect();
+                    return isRepeatable && !last.isRerunPrevented();
                 }
 
                 @Override
@@ -268,8 +268,8 @@ final class ShardExecutor {
                 running.remove(Thread.currentThread());
             } else {
                 running.put(Thread.currentThread(), around);
-                if (attempt.hasTakenEffect()) {
-                    around.tookEffect();
+                if (attempt.isRerunPrevented()) {
+                    around.preventRerun();
                 }
             }
         }
@@ -416,7 +416,7 @@ final class ShardExecutor {
         return new DirectConnection(
                 connection,
                 (readOnly, committed, duration) -> listener.transactionEnded(server, readOnly, committed, duration),
-                this::tookEffect);
+                this::preventRerun);
     }
 
     /** A statement in auto-commit mode, which may be repeated if its outcome is unknown. */

@@ -4,17 +4,10 @@
  */
 package org.shardflake.router.internal.sqltext;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
@@ -76,7 +69,7 @@ public final class SqlEffects {
     private static final Set<String> SCHEMAS = words("pg_catalog shardflake");
 
     /** Words and functions that a parenthesis may follow. */
-    private static final Set<String> HARMLESS = everyday();
+    private static final Set<String> HARMLESS = WordList.read("everyday-words.txt");
 
     private String word = "";
     private String qualifier = "";
@@ -91,18 +84,6 @@ public final class SqlEffects {
 
     private static Set<String> words(String... lines) {
         return Set.copyOf(Arrays.asList(String.join(" ", lines).split(" ")));
-    }
-
-    private static Set<String> everyday() {
-        try (InputStream words = SqlEffects.class.getResourceAsStream("everyday-words.txt")) {
-            return new String(Objects.requireNonNull(words).readAllBytes(), US_ASCII)
-                    .lines()
-                    .map(line -> line.replaceFirst("#.*", "").strip())
-                    .filter(word -> !word.isEmpty())
-                    .collect(Collectors.toUnmodifiableSet());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     /**

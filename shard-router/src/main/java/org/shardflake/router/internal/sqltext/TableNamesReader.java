@@ -46,19 +46,10 @@ public final class TableNamesReader {
     private static final Set<String> BEFORE_TYPE = words(":: as collate");
 
     /** Functions that depend on the search_path at run time, or read a string as the name of a table. */
-    private static final Set<String> LOOKS_AT_PATH = words(
-            "current_schema current_setting nextval currval to_regclass next_id next_ids operator table xmltable",
-            "regclass regcollation regconfig regdictionary regoper regoperator regproc regprocedure regtype regnamespace");
+    private static final Set<String> LOOKS_AT_PATH = WordList.read("path-words.txt");
 
     /** PostgreSQL's reserved words, which without quotes are never the name of a table or column. */
-    private static final Set<String> RESERVED = words(
-            "all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create",
-            "current_catalog current_date current_role current_time current_timestamp current_user default deferrable desc",
-            "distinct do else end except false fetch for foreign from grant group having in initially intersect into lateral",
-            "leading limit localtime localtimestamp not null offset on only or order placing primary references returning",
-            "select session_user some symmetric table then to trailing true union unique user using variadic when where window with",
-            "authorization binary concurrently cross freeze full ilike inner is isnull join left like natural notnull outer",
-            "overlaps right similar tablesample verbose");
+    private static final Set<String> RESERVED = WordList.read("reserved-words.txt");
 
     /** One pair of parentheses, or the whole text. */
     private static final class Level {
