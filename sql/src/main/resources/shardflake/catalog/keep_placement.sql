@@ -21,7 +21,7 @@ BEGIN
         SELECT FROM shardflake_catalog.move_shard m
          WHERE m.shard = OLD.shard AND m.move::text IS DISTINCT FROM current_setting('shardflake.move', true))
     THEN
-        RAISE EXCEPTION 'shard % is being moved, and its placement is the move''s to change', OLD.shard
+        RAISE EXCEPTION 'shard % is being moved, and only its move may change its placement', OLD.shard
             USING ERRCODE = 'SF010',
                   HINT = format('Wait for move %s to end, or cancel it: shardflake move status.',
                                 (SELECT m.move FROM shardflake_catalog.move_shard m WHERE m.shard = OLD.shard));

@@ -6,9 +6,9 @@ CREATE OR REPLACE FUNCTION shardflake_catalog.refuse() RETURNS trigger
     SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    RAISE EXCEPTION '% on %.% is refused: the catalog keeps it', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
+    RAISE EXCEPTION '% on %.% is refused: the catalog maintains it', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
         USING ERRCODE = 'SF010',
-              HINT = 'Place shards by UPDATE of shardflake_catalog.shard; the rest is recorded by itself.';
+              HINT = 'Place shards by UPDATE of shardflake_catalog.shard; the rest is recorded automatically.';
 END
 $$;
 

@@ -22,8 +22,8 @@ BEGIN
     END IF;
     PERFORM FROM shardflake_catalog.move m WHERE m.id = switch_shard.move AND m.claim = switch_shard.claim FOR SHARE;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'move % has been taken up by another, or is done', move
-            USING ERRCODE = 'SF011', HINT = 'Look with shardflake move status.';
+        RAISE EXCEPTION 'another process has taken over move %, or it is done', move
+            USING ERRCODE = 'SF011', HINT = 'See shardflake move status.';
     END IF;
     UPDATE shardflake_catalog.move_shard m
        SET phase = switch_shard.phase, mark = switch_shard.mark, verified = '', switched_at = clock_timestamp()
@@ -31,7 +31,7 @@ BEGIN
        AND m.attempt = switch_shard.attempt AND m.phase = 'cutting over';
     IF NOT FOUND THEN
         RAISE EXCEPTION 'attempt % to cut over shard % was given up', attempt, shard
-            USING ERRCODE = 'SF011', HINT = 'Look with shardflake move status.';
+            USING ERRCODE = 'SF011', HINT = 'See shardflake move status.';
     END IF;
     PERFORM set_config('shardflake.move', move::text, true);
     PERFORM set_config('shardflake.reason', format('move %s', move), true);
@@ -40,7 +40,7 @@ BEGIN
      RETURNING s.epoch INTO v_epoch;
     IF v_epoch IS NULL THEN
         RAISE EXCEPTION 'shard % is no longer at epoch %', shard, epoch
-            USING ERRCODE = 'SF011', HINT = 'Look with shardflake map history.';
+            USING ERRCODE = 'SF011', HINT = 'See shardflake map history.';
     END IF;
     RETURN v_epoch;
 END

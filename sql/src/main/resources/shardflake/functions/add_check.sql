@@ -19,7 +19,7 @@ BEGIN
     IF v_schema !~ '^shard_[0-9]{4}$' IS NOT FALSE THEN
         RAISE EXCEPTION 'table % is not in the schema of a shard', table_name
             USING ERRCODE = 'invalid_parameter_value',
-                  HINT = 'The shard is told by the schema, shard_0007 for instance.';
+                  HINT = 'The schema names the shard, such as shard_0007.';
     END IF;
     v_shard := right(v_schema, 4)::integer;
     IF shard_count NOT BETWEEN v_shard + 1 AND 8192 THEN

@@ -19,7 +19,7 @@ BEGIN
     IF to_regnamespace(v_schema) IS NOT NULL THEN
         RAISE EXCEPTION 'shard % is on this server already: schema % exists', shard, v_schema
             USING ERRCODE = 'duplicate_schema',
-                  HINT = format('To start it afresh, drop it first: SELECT shardflake.drop_shard(%s).', shard);
+                  HINT = format('To start over, drop it first: SELECT shardflake.drop_shard(%s).', shard);
     END IF;
 
     EXECUTE format('CREATE SCHEMA %I', v_schema);

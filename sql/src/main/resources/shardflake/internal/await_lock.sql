@@ -41,10 +41,10 @@ BEGIN
      WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
        AND (l.classid::bigint << 32 | l.objid::bigint) = shardflake.lock_key(sequence);
-    RAISE EXCEPTION 'the lock of sequence % was not to be had in time', sequence
+    RAISE EXCEPTION 'waited too long for the lock of sequence %', sequence
         USING ERRCODE = 'lock_not_available',
-              DETAIL = format('Held by process %s.', COALESCE(v_holders, 'none any more')),
-              HINT = 'Shardflake holds it for microseconds, and while it fences a shard. If it goes on: SELECT pg_terminate_backend of that process.';
+              DETAIL = format('Held by process %s.', COALESCE(v_holders, 'no process now')),
+              HINT = 'Shardflake holds it for microseconds, or while it fences a shard. If this keeps happening, end that process with pg_terminate_backend.';
 END
 $$;
 

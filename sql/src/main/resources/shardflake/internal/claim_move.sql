@@ -35,10 +35,10 @@ DECLARE
     v_claim bigint := (SELECT c.claim FROM shardflake.move_claim c WHERE c.move = check_claim.move FOR SHARE);
 BEGIN
     IF v_claim IS DISTINCT FROM check_claim.claim THEN
-        RAISE EXCEPTION 'move % has been taken up by another', move
+        RAISE EXCEPTION 'another process has taken over move %', move
             USING ERRCODE = 'SF011',
                   DETAIL = format('This server obeys claim %s; the statement came with %s.', COALESCE(v_claim::text, 'none'), check_claim.claim),
-                  HINT = 'Look with shardflake move status, and let only one of them work.';
+                  HINT = 'See shardflake move status, and let only one of them work.';
     END IF;
 END
 $$;

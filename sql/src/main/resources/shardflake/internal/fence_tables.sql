@@ -13,7 +13,7 @@ BEGIN
     PERFORM shardflake.check_shard(shard);
     IF to_regnamespace(shardflake.shard_schema(shard)) IS NULL THEN
         RAISE EXCEPTION 'shard % is not on this server: schema % is missing', shard, shardflake.shard_schema(shard)
-            USING ERRCODE = 'invalid_schema_name', HINT = 'Look the server of the shard up in the shard map.';
+            USING ERRCODE = 'invalid_schema_name', HINT = 'Look up the server of the shard in the shard map.';
     END IF;
     IF fenced THEN
         PERFORM shardflake.refuse_relatives(shard);

@@ -24,7 +24,7 @@ BEGIN
     IF v_strays THEN
         RAISE EXCEPTION 'table % cannot be keyed by %: it has rows whose % is a key of another shard', table_name, column_name, column_name
             USING ERRCODE = 'object_not_in_prerequisite_state',
-                  HINT = 'Say the key in the changeset that creates the table, before it has rows; bring the rows of this one to a new table.';
+                  HINT = 'Name the key in the changeset that creates the table, before it has rows; copy the rows of this one into a new table.';
     END IF;
     v_sequence := pg_get_serial_sequence(table_name::text, column_name);
     IF v_sequence IS NULL THEN

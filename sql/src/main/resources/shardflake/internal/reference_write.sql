@@ -48,7 +48,7 @@ BEGIN
                   HINT = format('Delete a row on all servers at once: shardflake reference delete %s KEY', TG_TABLE_NAME);
     END IF;
     IF TG_ARGV[0] = 'closed' THEN
-        RAISE EXCEPTION 'reference table %.% takes no writes now', quote_ident(TG_TABLE_SCHEMA), quote_ident(TG_TABLE_NAME)
+        RAISE EXCEPTION 'reference table %.% cannot be written at the moment', quote_ident(TG_TABLE_SCHEMA), quote_ident(TG_TABLE_NAME)
             USING ERRCODE = 'SF012',
                   DETAIL = format('Its home, %s, is being changed, or it has just been deployed.', TG_ARGV[1]),
                   HINT = 'Retry. If it lasts, a command was interrupted: shardflake reference status says which to run again.';

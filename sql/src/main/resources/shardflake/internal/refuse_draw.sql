@@ -24,7 +24,7 @@ BEGIN
     IF v_kind.minimum_value <> -1125899906842624 OR v_kind.maximum_value <> 1125899906842623 THEN
         RAISE EXCEPTION 'sequence % is not one that ids are made from', sequence
             USING ERRCODE = 'invalid_parameter_value',
-                  HINT = 'Have shardflake.add_id_sequence make it: MINVALUE -1125899906842624 MAXVALUE 1125899906842623.';
+                  HINT = 'Create it with shardflake.add_id_sequence: MINVALUE -1125899906842624 MAXVALUE 1125899906842623.';
     END IF;
     IF NOT has_sequence_privilege(sequence, 'UPDATE') THEN
         RAISE EXCEPTION 'role %, which owns the function library, may not move sequence %', current_user, sequence
@@ -46,7 +46,7 @@ BEGIN
             to_timestamp(shardflake.epoch_ms() / 1000.0) AT TIME ZONE 'UTC',
             to_timestamp((shardflake.epoch_ms() + c_last_ms) / 1000.0) AT TIME ZONE 'UTC'
         USING ERRCODE = 'SF002',
-              HINT = 'Set the clock of this server right. If it is right, this id layout has run out for its epoch.';
+              HINT = 'Correct the clock of this server. If it is right, this id layout has run out for its epoch.';
 END
 $$;
 

@@ -217,7 +217,7 @@ class MoveCommandsTest {
         assertThat(deploy.exitCode()).as(deploy.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(deploy.err()).contains("error: shards 3 are being moved by move 1");
         assertThatThrownBy(() -> shards.catalog().place(ShardSet.of(3), "db2", "by hand"))
-                .hasMessageContaining("shard 3 is being moved, and its placement is the move's to change");
+                .hasMessageContaining("shard 3 is being moved, and only its move may change its placement");
         assertThat(launch("move", "start", "--shards=3", "--to=db2", "--dry-run")
                         .err())
                 .isEqualTo("would resume move 1 of shards 3, which is following\n");
