@@ -8,8 +8,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import org.commonmark.Extension;
@@ -20,10 +22,11 @@ import org.commonmark.node.AbstractVisitor;
 import org.commonmark.node.Heading;
 import org.commonmark.node.HtmlBlock;
 import org.commonmark.node.Image;
+import org.commonmark.node.ListBlock;
 import org.commonmark.node.Node;
+import org.commonmark.node.Paragraph;
 import org.commonmark.parser.Parser;
 import org.commonmark.renderer.html.HtmlRenderer;
-import org.commonmark.renderer.text.TextContentRenderer;
 
 /** A Markdown file. */
 final class Document {
@@ -32,16 +35,15 @@ final class Document {
             List.of(TablesExtension.create(), HeadingAnchorExtension.create());
 
     private static final Parser PARSER = Parser.builder().extensions(EXTENSIONS).build();
-    private static final TextContentRenderer TEXT =
-            TextContentRenderer.builder().extensions(EXTENSIONS).build();
 
     /** A heading and the text below it, as far as the next heading. */
-    record Section(String heading, String anchor, String text) {}
+    record Section(int level, String heading, String anchor, String text) {}
 
     private final Path file;
     private final String markdown;
     private final List<Section> sections = new ArrayList<>();
     private final List<Link> links = new ArrayList<>();
+    private final Map<String, List<Path>> lists = new LinkedHashMap<>();
 
     private Document(Path file, String markdown) {
         this.file = file;
@@ -54,6 +56,7 @@ final class Document {
         Node node = PARSER.parse(document.markdown);
         document.readLinks(node);
         document.readSections(node);
+        document.readLists(node);
         return document;
     }
 
@@ -80,21 +83,47 @@ final class Document {
 
     private void readSections(Node node) {
         IdGenerator anchors = IdGenerator.builder().build();
+        int level = 0;
         String heading = "";
         String anchor = "";
         StringBuilder text = new StringBuilder();
         for (Node block = node.getFirstChild(); block != null; block = block.getNext()) {
-            if (block instanceof Heading) {
-                sections.add(new Section(heading, anchor, text.toString()));
-                heading = TEXT.render(block);
+            if (block instanceof Heading next) {
+                sections.add(new Section(level, heading, anchor, text.toString()));
+                level = next.getLevel();
+                heading = PlainText.of(block);
                 anchor = anchors.generateId(heading);
                 text.setLength(0);
-            } else if (!(block instanceof HtmlBlock)) {
-                text.append(TEXT.render(block)).append('\n');
+            } else {
+                text.append(PlainText.of(block)).append(' ');
             }
         }
-        sections.add(new Section(heading, anchor, text.toString()));
+        sections.add(new Section(level, heading, anchor, text.toString()));
         sections.remove(0);
+    }
+
+    private void readLists(Node node) {
+        for (Node block = node.getFirstChild(); block != null; block = block.getNext()) {
+            if (block instanceof ListBlock && block.getPrevious() instanceof Paragraph label) {
+                String title = PlainText.of(label);
+                if (title.endsWith(":")) {
+                    lists.put(title.substring(0, title.length() - 1), linkedFrom(block));
+                }
+            }
+        }
+    }
+
+    private List<Path> linkedFrom(Node node) {
+        List<Path> files = new ArrayList<>();
+        node.accept(new AbstractVisitor() {
+            @Override
+            public void visit(org.commonmark.node.Link link) {
+                if (!Link.isExternal(link.getDestination())) {
+                    files.add(Link.of(file, link.getDestination(), false).file());
+                }
+            }
+        });
+        return files;
     }
 
     Path file() {
@@ -106,8 +135,18 @@ final class Document {
         return sections.isEmpty() ? file.toString() : sections.get(0).heading();
     }
 
+    /** Whether it is the first page of its directory. */
+    boolean isIndex() {
+        return file.endsWith("README.md");
+    }
+
     List<Section> sections() {
         return sections;
+    }
+
+    /** The files that a list links to, by the paragraph before the list if that ends with a colon. */
+    Map<String, List<Path>> lists() {
+        return lists;
     }
 
     Set<String> anchors() {
@@ -142,6 +181,16 @@ final class Document {
             @Override
             public void visit(Image image) {
                 image.setDestination(rewritten(image.getDestination(), true));
+                if (!(image.getParent() instanceof org.commonmark.node.Link)) {
+                    linkToItself(image);
+                }
+            }
+
+            /** A picture is small on a phone: its link shows it in full. */
+            private void linkToItself(Image image) {
+                Node link = new org.commonmark.node.Link(image.getDestination(), null);
+                image.insertBefore(link);
+                link.appendChild(image);
             }
 
             @Override

@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
 import java.util.spi.ToolProvider;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -25,7 +26,9 @@ import java.util.stream.Stream;
 /** The guide as static pages that need no server, with a search in the browser. */
 public final class Site {
 
+    private static final String NAME = "Shardflake";
     private static final Path DOCS = Path.of("src/docs");
+    private static final Path GUIDE = DOCS.resolve("guide/README.md");
 
     /** The source directories of public types, by module. */
     private static final List<String> JAVADOC_SOURCES =
@@ -68,7 +71,7 @@ public final class Site {
     private void read() throws IOException {
         add(Path.of("README.md"));
         // In the order in which the guide lists them.
-        Document guide = add(DOCS.resolve("guide/README.md"));
+        Document guide = add(GUIDE);
         for (Path page : guide.linkedFiles()) {
             if (isDocument(page) && Files.exists(root.resolve(page))) {
                 add(page);
@@ -121,17 +124,19 @@ public final class Site {
 
     private void write() throws IOException {
         String template = resource("page.html");
+        Document guide = Objects.requireNonNull(documents.get(GUIDE));
+        Navigation navigation = new Navigation(documents, guide, DOCS);
         for (Document document : documents.values()) {
             Path page = output.resolve(page(document.file()));
             Files.createDirectories(Objects.requireNonNull(page.getParent()));
-            Files.writeString(page, page(template, document));
+            Files.writeString(page, page(template, navigation, document));
             for (Path image : document.images()) {
                 Path copy = output.resolve(page(image));
                 Files.createDirectories(Objects.requireNonNull(copy.getParent()));
                 Files.copy(root.resolve(image), copy, StandardCopyOption.REPLACE_EXISTING);
             }
         }
-        for (String name : List.of("site.css", "search.js")) {
+        for (String name : List.of("site.css", "pages.js", "search.js")) {
             Files.writeString(output.resolve(name), resource(name));
         }
         try (InputStream lunr = resourceStream("/META-INF/resources/webjars/lunr/2.3.9/lunr.min.js")) {
@@ -140,45 +145,18 @@ public final class Site {
         Files.writeString(output.resolve("search-data.js"), SearchData.of(documents.values(), Site::page));
     }
 
-    private String page(String template, Document document) {
+    private String page(String template, Navigation navigation, Document document) {
         Path page = page(document.file());
         String up = "../".repeat(page.getNameCount() - 1);
-        return template.replace("{{title}}", Html.escape(document.title()))
+        String title = document.title();
+        Function<Document, String> href = other -> up + page(other.file());
+        return template.replace("{{title}}", Html.escape(title.equals(NAME) ? title : title + " – " + NAME))
                 .replace("{{up}}", up)
-                .replace("{{navigation}}", navigation(document, up))
+                .replace("{{navigation}}", navigation.pages(document, href))
+                .replace("{{contents}}", Navigation.contents(document))
+                .replace("{{neighbours}}", navigation.neighbours(document, href))
                 .replace("{{source}}", repository + "/blob/main/" + document.file())
                 .replace("{{content}}", document.html(link -> href(link, up)));
-    }
-
-    /** The pages of the guide, then the first page of every other part. */
-    private String navigation(Document current, String up) {
-        Path guide = DOCS.resolve("guide");
-        Stream<Document> pages =
-                documents.values().stream().filter(document -> document.file().startsWith(guide));
-        Stream<Document> others = documents.values().stream()
-                .filter(document -> !document.file().startsWith(guide)
-                        && !document.file().equals(Path.of("README.md"))
-                        && (!isInner(document.file()) || isBeside(document, current)));
-        return list(pages, current, up) + list(others, current, up);
-    }
-
-    private static boolean isBeside(Document one, Document other) {
-        return Objects.equals(one.file().getParent(), other.file().getParent());
-    }
-
-    /** Whether a page is shown only among its own kind: decisions are many. */
-    private static boolean isInner(Path file) {
-        return file.startsWith(DOCS.resolve("decisions"))
-                && !file.getFileName().toString().equals("README.md");
-    }
-
-    private String list(Stream<Document> listed, Document current, String up) {
-        return listed.map(document -> "<li><a href=\"%s\"%s>%s</a></li>"
-                        .formatted(
-                                up + page(document.file()),
-                                document == current ? " aria-current=\"page\"" : "",
-                                Html.escape(document.title())))
-                .collect(Collectors.joining("\n", "<ul>\n", "\n</ul>\n"));
     }
 
     private String href(Link link, String up) {
@@ -212,9 +190,9 @@ public final class Site {
                         "UTF-8",
                         "-Xdoclint:all,-missing",
                         "-doctitle",
-                        "Shardflake",
+                        NAME,
                         "-windowtitle",
-                        "Shardflake",
+                        NAME,
                         "-classpath",
                         System.getProperty("java.class.path"),
                         "-sourcepath",

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cluster.NeededPrograms;
@@ -57,7 +58,7 @@ class SiteTest {
 
     @Test
     void linksToSourcesLeadToTheRepository() throws IOException {
-        write("README.md", "# Start <here>\n[a](src/docs/guide/README.md#here) [b](LICENSE) [c](src)");
+        write("README.md", "# Start \\<here>\n[a](src/docs/guide/README.md#here) [b](LICENSE) [c](src)");
         write("LICENSE", "");
         write("src/docs/guide/README.md", "# Guide\n## Here\n[d](../../../README.md)");
 
@@ -71,6 +72,57 @@ class SiteTest {
                         "<a href=\"https://example.org/shardflake/blob/main/LICENSE\">b</a>",
                         "<a href=\"https://example.org/shardflake/tree/main/src\">c</a>");
         assertThat(output.resolve("guide/index.html")).content().contains("<a href=\"../index.html\">d</a>");
+    }
+
+    @Test
+    void aPageShowsItsGroupItsSectionsAndTheNextPage() throws IOException {
+        write("README.md", "# Start");
+        write(
+                "src/docs/guide/README.md",
+                "# Guide\nRows:\n\n- [a](ids.md)\n- [b](map.md)\n\nPeople:\n\n- [c](roles.md)");
+        write("src/docs/guide/ids.md", "# Ids");
+        write("src/docs/guide/map.md", "# Map\n## One `x`\n### Two\n#### Three");
+        write("src/docs/guide/roles.md", "# Roles");
+
+        Site.write(sources, output, REPOSITORY);
+
+        assertThat(output.resolve("guide/map.html"))
+                .content()
+                .contains(
+                        "<details open>\n<summary>Rows</summary>\n<ul>\n<li><a href=\"../guide/ids.html\">Ids</a></li>",
+                        "<details>\n<summary>People</summary>",
+                        "<li class=\"level2\"><a href=\"#one-x\">One x</a></li>\n<li class=\"level3\"><a href=\"#two\">Two</a></li>\n</ul>",
+                        "<a rel=\"prev\" href=\"../guide/ids.html\"><small>Previous</small>Ids</a>",
+                        "<a rel=\"next\" href=\"../guide/roles.html\"><small>Next</small>Roles</a>");
+        assertThat(output.resolve("guide/ids.html")).content().doesNotContain("On this page");
+    }
+
+    @Test
+    void everyPictureCanBeReadOnAPhoneInTheDarkAndAloud() throws IOException {
+        Path docs = Path.of("../docs");
+        for (Path picture : files(docs.resolve("pictures"), ".svg")) {
+            String svg = Files.readString(picture);
+            Matcher width = Pattern.compile("viewBox=\"0 0 ([0-9]+) ").matcher(svg);
+            assertThat(width.find()).as("%s", picture).isTrue();
+            Matcher font = Pattern.compile("font-size[=:] ?\"?([0-9]+)").matcher(svg);
+            while (font.find()) {
+                int onAPhone = 358 * Integer.parseInt(font.group(1)) / Integer.parseInt(width.group(1));
+                assertThat(onAPhone).as("%s in %s", font.group(), picture).isGreaterThanOrEqualTo(9);
+            }
+            assertThat(svg)
+                    .as("%s", picture)
+                    .contains("<title>", "prefers-color-scheme: dark", "<rect class=\"back\"")
+                    .doesNotContain("<script", "href=");
+        }
+        for (Path document : files(docs, ".md")) {
+            assertThat(Files.readString(document)).as("%s", document).doesNotContain("![](", "```mermaid");
+        }
+    }
+
+    private static List<Path> files(Path directory, String end) throws IOException {
+        try (Stream<Path> files = Files.walk(directory)) {
+            return files.filter(file -> file.toString().endsWith(end)).toList();
+        }
     }
 
     @Test
@@ -123,7 +175,8 @@ class SiteTest {
         String dom = dom(chromium, page);
 
         assertThat(searched(dom, "half-way"))
-                .contains("href=\"../guide/server-incidents.html#an-upgrade-stopped-half-way\"");
+                .contains(
+                        "href=\"../guide/server-incidents.html#an-upgrade-stopped-half-way\"", "<mark>half-way</mark>");
         assertThat(searched(dom, "upgra"))
                 .contains("href=\"../guide/server-incidents.html#an-upgrade-stopped-half-way\"");
         assertThat(searched(dom, "SF001")).contains("href=\"../guide/");
