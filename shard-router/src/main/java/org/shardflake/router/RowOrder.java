@@ -87,7 +87,8 @@ public final class RowOrder<T> {
                 .collect(Collectors.joining(", "));
     }
 
-    Comparator<T> comparator() {
+    /** This order in Java, the same in which servers sort. */
+    public Comparator<T> comparator() {
         return columns.stream()
                 .map(Column::comparator)
                 .reduce(Comparator::thenComparing)

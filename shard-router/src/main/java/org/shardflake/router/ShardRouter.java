@@ -111,7 +111,8 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     }
 
     /**
-     * A shard for something new, such as a customer whose key the insert makes: each is as likely as any other.
+     * A shard for something new, such as a customer whose key the insert makes: each is as likely as any other. Inside a
+     * transaction it is that transaction's shard, the only one whose rows the transaction can write.
      *
      * <pre>{@code
      * long id = router.write(
@@ -121,8 +122,11 @@ public final class ShardRouter implements RouterState, AutoCloseable {
      * }</pre>
      */
     public ShardKey anyShard() {
+        ShardTransaction current = executor.open().current();
         return ShardKey.shard(
-                ThreadLocalRandom.current().nextInt(map().sharding().shardCount()));
+                current != null
+                        ? current.shard()
+                        : ThreadLocalRandom.current().nextInt(map().sharding().shardCount()));
     }
 
     /**

@@ -4,9 +4,14 @@
  */
 package org.shardflake.spring;
 
+import java.util.Comparator;
+import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
+import org.shardflake.router.Scatter;
+import org.shardflake.router.ShardResult;
 import org.shardflake.router.ShardRouter;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -18,19 +23,43 @@ import org.springframework.transaction.support.TransactionTemplate;
  * long id = shards.write(ShardKey.uid(uid), () -> jdbc.sql("INSERT INTO photo ...").query(Long.class).single());
  * }</pre>
  *
- * <p>Thread-safe. Work may be run again, as that of {@code OnShard}.
+ * <p>Thread-safe. Work may be run again, as that of {@code OnShard}. With {@code shardflake.enabled=false} the work runs in
+ * plain transactions on the application's one database, whatever the key.
  */
 public final class ShardTemplate {
 
-    private final ShardRouter router;
+    /** Null on one database. */
+    private final @Nullable ShardRouter router;
+
     private final TransactionTemplate writing;
     private final TransactionTemplate reading;
 
     public ShardTemplate(ShardRouter router, PlatformTransactionManager transactions) {
+        this(transactions, router);
+    }
+
+    private ShardTemplate(PlatformTransactionManager transactions, @Nullable ShardRouter router) {
         this.router = router;
         this.writing = new TransactionTemplate(transactions);
         this.reading = new TransactionTemplate(transactions);
         reading.setReadOnly(true);
+    }
+
+    /** A template for an application that is not on shards yet. */
+    static ShardTemplate onOneDatabase(PlatformTransactionManager transactions) {
+        return new ShardTemplate(transactions, null);
+    }
+
+    boolean isOnOneDatabase() {
+        return router == null;
+    }
+
+    /**
+     * A shard for something new, as {@link ShardRouter#anyShard}; in an annotation, {@code
+     * @OnShard("@shardTemplate.anyShard()")}. Also for reading reference tables, which each shard can.
+     */
+    public ShardKey anyShard() {
+        return router == null ? ShardKey.shard(0) : router.anyShard();
     }
 
     /** Runs work in a transaction on the shard of a key, and returns what it returns. */
@@ -51,14 +80,35 @@ public final class ShardTemplate {
         return inTransaction(key, reading, work);
     }
 
+    /**
+     * Runs work in a read-only transaction on every shard, several at a time on threads of the router, and returns what it
+     * returned, in the order of shards. On one database it runs once.
+     *
+     * <p>Each shard is seen at a moment of its own. Entities are detached afterwards, so load in the work what is needed of them.
+     *
+     * @throws org.shardflake.router.exception.ScatterException if a shard fails
+     */
+    public <T> List<T> readAll(Supplier<T> work) {
+        if (router == null) {
+            return List.of(inTransaction(anyShard(), reading, work));
+        }
+        try (Stream<ShardResult<T>> results = router.scatter(Scatter.allShards(), tx -> work.get())) {
+            return results.sorted(Comparator.comparingInt(ShardResult::shard))
+                    .map(ShardResult::get)
+                    .toList();
+        }
+    }
+
     @SuppressWarnings("NullAway") // Null only if the work returns null.
     private <T extends @Nullable Object> T inTransaction(
             ShardKey key, TransactionTemplate transaction, Supplier<T> work) {
-        return router.<T, RuntimeException>attempt(key, true, attempt -> transaction.execute(status -> work.get()));
+        return router == null
+                ? transaction.execute(status -> work.get())
+                : router.<T, RuntimeException>attempt(key, true, attempt -> transaction.execute(status -> work.get()));
     }
 
     /** Runs work on the shard of a key without a transaction, as {@link OnShard} does on its own. */
     public <T extends @Nullable Object> T on(ShardKey key, Supplier<T> work) {
-        return router.<T, RuntimeException>attempt(key, true, attempt -> work.get());
+        return router == null ? work.get() : router.<T, RuntimeException>attempt(key, true, attempt -> work.get());
     }
 }

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
@@ -57,13 +58,28 @@ public final class PhotoInstallation {
 
     public static PhotoInstallation create(PostgresExtension postgres, Path directory, String changes)
             throws Exception {
+        return create(postgres, directory, changes, null);
+    }
+
+    /** An installation with reference tables, too. */
+    public static PhotoInstallation create(
+            PostgresExtension postgres, Path directory, String changes, @Nullable String reference) throws Exception {
         PhotoInstallation created = new PhotoInstallation(postgres);
         Installation installation = Installation.at(created.catalog());
         List<Server> servers = IntStream.range(0, 2)
                 .mapToObj(i -> new Server("db" + (i + 1), postgres.database(i).uri()))
                 .toList();
-        installation.create(
-                ShardMap.initial(new Sharding(SHARDS), IdLayout.DEFAULT, servers, Spread.ROUND_ROBIN), "a test");
+        ShardMap map = ShardMap.initial(new Sharding(SHARDS), IdLayout.DEFAULT, servers, Spread.ROUND_ROBIN);
+        installation.create(map, "a test");
+        if (reference != null) {
+            installation
+                    .referenceTables(map)
+                    .deploy(
+                            Files.writeString(directory.resolve("reference.sql"), reference),
+                            DeploySettings.defaults(directory),
+                            map.layout(),
+                            "db1");
+        }
         Path changelog = Files.writeString(directory.resolve("photos.sql"), changes);
         installation.deploy(changelog, DeploySettings.defaults(directory), done -> {});
         return created;
