@@ -252,6 +252,21 @@ final class ActiveAlerts {
                     "",
                     "%s of %s connections are in use".formatted(seen.connections(), seen.maxConnections()));
         }
+        long sessionBytes = seen.sessions()
+                .bytes(snapshot.map().server(server).applicationUrl().isPresent());
+        if (sessionBytes > rules.limit("session-memory") * seen.memory().bytes()) {
+            found(
+                    snapshot,
+                    server,
+                    "session-memory",
+                    "",
+                    String.format(
+                            Locale.ROOT,
+                            "its sessions may come to take %.1f of its %.1f GB of memory for what they know of tables",
+                            sessionBytes / 1e9,
+                            seen.memory().bytes() / 1e9),
+                    CliCommand.DOCTOR);
+        }
         if (seen.libraryVersion() < FunctionLibrary.version()) {
             found(
                     snapshot,

@@ -109,6 +109,26 @@ final class Metrics {
                 seen -> seen.aheadMillis() / 1000.0);
         each("shardflake_server_connections", "Sessions of any database of the server.", ServerSnapshot::connections);
         each("shardflake_server_max_connections", "Sessions that the server allows.", ServerSnapshot::maxConnections);
+        each(
+                "shardflake_server_tables",
+                "Tables of all shards on the server.",
+                seen -> seen.sessions().tables());
+        Gauge sessions = gauge(
+                "shardflake_server_session_memory_bytes",
+                "Estimate of the memory in which its sessions come to keep what they know of the tables of shards.");
+        snapshot.servers()
+                .forEach((server, seen) -> sessions.add(
+                        seen.sessions()
+                                .bytes(snapshot.map()
+                                        .server(server)
+                                        .applicationUrl()
+                                        .isPresent()),
+                        "server",
+                        server));
+        each(
+                "shardflake_server_memory_bytes",
+                "Memory of the server's machine; what its settings suggest if the exporter's role may not read it.",
+                seen -> seen.memory().bytes());
     }
 
     private void load() {

@@ -32,7 +32,9 @@ import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.doctor.ShardState;
+import org.shardflake.load.MachineMemory;
 import org.shardflake.load.RowCounts;
+import org.shardflake.load.SessionMemory;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
 import org.shardflake.move.MoveShard;
@@ -117,6 +119,8 @@ class ActiveAlertsTest {
                 isRight ? 99 : 1,
                 isRight ? 5 : 99,
                 100,
+                new SessionMemory(100, 5, 2),
+                new MachineMemory(isRight ? 1_000_000_000L : 1_000_000, true),
                 shards.entrySet().stream()
                         .collect(Collectors.toMap(
                                 Map.Entry::getKey,

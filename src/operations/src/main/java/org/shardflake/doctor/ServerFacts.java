@@ -15,6 +15,8 @@ import java.util.TreeMap;
 import java.util.UUID;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.load.MachineMemory;
+import org.shardflake.load.SessionMemory;
 import org.shardflake.preflight.PreflightCheck;
 import org.shardflake.preflight.PreflightCheck.Outcome;
 import org.shardflake.preflight.ServerChecks;
@@ -37,6 +39,8 @@ import org.shardflake.sql.InstallationIdentity;
  * @param claims what it obeys of moves, by tag
  * @param historyOfGone shards with a deployment history but no schema
  * @param historyDoubled shards whose history has the same deployment twice
+ * @param sessions what they may come to keep in memory
+ * @param memory of its machine
  */
 record ServerFacts(
         int version,
@@ -57,7 +61,9 @@ record ServerFacts(
         List<IdSequence> sequences,
         List<Remnant> remnants,
         List<StreamTrouble> streamTroubles,
-        List<PreflightCheck> limits) {
+        List<PreflightCheck> limits,
+        SessionMemory sessions,
+        MachineMemory memory) {
 
     /**
      * A sequence of ids.
@@ -185,7 +191,9 @@ record ServerFacts(
                 ServerChecks.run(connection).stream()
                         .filter(check -> check.outcome() != Outcome.OK)
                         .filter(check -> !check.name().equals("privileges")) // whose moves are made by another role
-                        .toList());
+                        .toList(),
+                SessionMemory.read(connection),
+                MachineMemory.read(connection));
     }
 
     /** The identity of a database; without permission to ask, one unlike any other. */

@@ -41,6 +41,7 @@ final class ServerFindings {
             servers.server(server, facts);
             servers.library(server, facts);
             servers.sequences(server, facts);
+            servers.memory(server, facts);
         });
         return servers.findings;
     }
@@ -148,6 +149,35 @@ final class ServerFindings {
     private boolean othersRemember() {
         return observed.facts().values().stream()
                 .anyMatch(facts -> facts.installation().isPresent());
+    }
+
+    private void memory(String server, ServerFacts facts) {
+        boolean isPooled = observed.map().server(server).applicationUrl().isPresent();
+        long bytes = facts.sessions().bytes(isPooled);
+        if (bytes > facts.memory().bytes() / 2) {
+            findings.add(
+                    Finding.of(
+                            WARNING,
+                            server,
+                            "session-memory",
+                            "%s tables of shards and %s sessions may come to take %s of memory, more than half of the server's %s%s"
+                                    .formatted(
+                                            String.format(
+                                                    Locale.ROOT,
+                                                    "%,d",
+                                                    facts.sessions().tables()),
+                                            facts.sessions().sessions(),
+                                            gigabytes(bytes),
+                                            gigabytes(facts.memory().bytes()),
+                                            facts.memory().isRead()
+                                                    ? ""
+                                                    : " (as its settings suggest; this role may not read it)"),
+                            "fewer shards or tables on the server, fewer application instances, or more memory; the guide says how to choose, under How many"));
+        }
+    }
+
+    private static String gigabytes(long bytes) {
+        return String.format(Locale.ROOT, "%,.1f GB", bytes / 1e9);
     }
 
     private void sequences(String server, ServerFacts facts) {

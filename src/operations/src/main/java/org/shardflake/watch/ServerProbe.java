@@ -22,7 +22,9 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.doctor.ShardState;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.load.LoadSampler;
+import org.shardflake.load.MachineMemory;
 import org.shardflake.load.RowCounts;
+import org.shardflake.load.SessionMemory;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.FunctionLibrary;
 import org.shardflake.watch.ServerSnapshot.Load;
@@ -155,6 +157,7 @@ final class ServerProbe implements AutoCloseable {
     private long lastSequence;
     private int lastSized = -1;
     private int sizesAtOnce;
+    private MachineMemory memory = new MachineMemory(0, false);
     private volatile boolean aborted;
     private volatile boolean ended;
     private volatile @Nullable Connection connection;
@@ -220,6 +223,7 @@ final class ServerProbe implements AutoCloseable {
             kept = url.connect("shardflake watch");
             connection = kept;
             Sql.execute(kept, SESSION);
+            memory = MachineMemory.read(kept);
         }
         return kept;
     }
@@ -230,6 +234,7 @@ final class ServerProbe implements AutoCloseable {
                 ";",
                 CLOCK,
                 SERVER.formatted(FunctionLibrary.versionExpression()),
+                SessionMemory.QUERY,
                 ShardState.QUERY,
                 LoadSampler.COUNTERS,
                 SIZES.formatted(lastSized, sizesAtOnce, isPassing),
@@ -256,6 +261,7 @@ final class ServerProbe implements AutoCloseable {
     private ServerSnapshot read(Answers answers, long beganAt, Duration took) throws SQLException {
         double clockBefore = answers.only(row -> row.getDouble(1));
         Server server = answers.only(Server::read);
+        SessionMemory sessions = answers.only(SessionMemory::read);
         List<ShardState> states = answers.all(ShardState::read);
         Map<Integer, RowCounts> rows = new HashMap<>();
         answers.all(row -> rows.put(row.getInt(1), RowCounts.read(row)));
@@ -291,6 +297,8 @@ final class ServerProbe implements AutoCloseable {
                 server.libraryVersion(),
                 server.connections(),
                 server.maxConnections(),
+                sessions,
+                memory,
                 shards(states, rows),
                 sealed,
                 slots,

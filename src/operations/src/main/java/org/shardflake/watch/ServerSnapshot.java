@@ -10,7 +10,9 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.shardflake.doctor.ShardState;
+import org.shardflake.load.MachineMemory;
 import org.shardflake.load.RowCounts;
+import org.shardflake.load.SessionMemory;
 
 /**
  * A snapshot of one server, as it reported it.
@@ -20,6 +22,8 @@ import org.shardflake.load.RowCounts;
  * @param version its major version
  * @param libraryVersion the version of the function library; 0 without one
  * @param connections to any database
+ * @param sessions what they may come to keep in memory
+ * @param memory of its machine
  * @param shards all that it has, by number
  * @param sealed shards whose copies a move is about to remove, and compares for the last time
  * @param applyErrors how often it failed to apply a change, by subscription of a move
@@ -33,6 +37,8 @@ public record ServerSnapshot(
         int libraryVersion,
         int connections,
         int maxConnections,
+        SessionMemory sessions,
+        MachineMemory memory,
         Map<Integer, Shard> shards,
         Set<Integer> sealed,
         List<Slot> slots,

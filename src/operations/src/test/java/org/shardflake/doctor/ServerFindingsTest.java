@@ -17,6 +17,8 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
+import org.shardflake.load.MachineMemory;
+import org.shardflake.load.SessionMemory;
 import org.shardflake.server.ServerUrl;
 
 /** Findings that a test cannot cause on a server that it shares with others. */
@@ -28,7 +30,20 @@ class ServerFindingsTest {
             List.of(new Server("db1", "postgresql://db1/app", Map.of())),
             Spread.CONTIGUOUS);
 
+    private static final SessionMemory LITTLE = new SessionMemory(10, 1, 1);
+    private static final MachineMemory MACHINE = new MachineMemory(8_000_000_000L, true);
+
     private static List<String> findings(int version, long clockMillis, long doubtMillis) {
+        return findings(MAP, version, clockMillis, doubtMillis, LITTLE, MACHINE);
+    }
+
+    private static List<String> findings(
+            ShardMap map,
+            int version,
+            long clockMillis,
+            long doubtMillis,
+            SessionMemory sessions,
+            MachineMemory memory) {
         ServerFacts facts = new ServerFacts(
                 version,
                 "1/2",
@@ -36,7 +51,7 @@ class ServerFindingsTest {
                 "2026-11-23",
                 clockMillis,
                 doubtMillis,
-                MAP.layout().epochMillis(),
+                map.layout().epochMillis(),
                 true,
                 1,
                 Map.of(),
@@ -48,12 +63,14 @@ class ServerFindingsTest {
                 List.of(),
                 List.of(),
                 List.of(),
-                List.of());
+                List.of(),
+                sessions,
+                memory);
         DoctorConnections access = new DoctorConnections(ServerUrl.parse("postgresql://nowhere/app"), Map.of());
         return ServerFindings.of(
                         new ObservedState(
-                                MAP,
-                                MAP,
+                                map,
+                                map,
                                 List.of(),
                                 Set.of(),
                                 Map.of(),
@@ -79,5 +96,32 @@ class ServerFindingsTest {
     @Test
     void versions() {
         assertThat(findings(14, 0, 0)).containsExactly("problem: db1: server-version: has PostgreSQL 14");
+    }
+
+    @Test
+    void memoryOfSessions() {
+        SessionMemory routers = new SessionMemory(100_000, 40, 1);
+
+        assertThat(findings(MAP, 15, 0, 0, routers, MACHINE)).isEmpty();
+        assertThat(findings(MAP, 15, 0, 0, new SessionMemory(100_000, 40, 2), MACHINE))
+                .containsExactly(
+                        "warning: db1: session-memory: 100,000 tables of shards and 40 sessions may come to take 7.7 GB of memory, more than half of the server's 8.0 GB");
+        assertThat(findings(MAP, 15, 0, 0, new SessionMemory(100_000, 40, 2), new MachineMemory(5_000_000_000L, false)))
+                .containsExactly(
+                        "warning: db1: session-memory: 100,000 tables of shards and 40 sessions may come to take 7.7 GB of memory, more than half of the server's 5.0 GB (as its settings suggest; this role may not read it)");
+    }
+
+    /** Each session of a pooler comes to know all shards. */
+    @Test
+    void memoryOfPooledSessions() {
+        ShardMap pooled = ShardMap.initial(
+                new Sharding(4),
+                IdLayout.DEFAULT,
+                List.of(new Server("db1", "postgresql://db1/app", Optional.of("postgresql://pooler/app"), Map.of())),
+                Spread.CONTIGUOUS);
+
+        assertThat(findings(pooled, 15, 0, 0, new SessionMemory(100_000, 40, 1), MACHINE))
+                .containsExactly(
+                        "warning: db1: session-memory: 100,000 tables of shards and 40 sessions may come to take 152.1 GB of memory, more than half of the server's 8.0 GB");
     }
 }
