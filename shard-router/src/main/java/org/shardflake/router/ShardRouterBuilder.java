@@ -23,7 +23,9 @@ import org.shardflake.router.exception.ShardFencedException;
 import org.shardflake.router.internal.map.CatalogMapSource;
 import org.shardflake.router.internal.map.Login;
 import org.shardflake.router.internal.map.StaticMapSource;
+import org.shardflake.router.internal.map.TimedPasswords;
 import org.shardflake.router.internal.pool.PoolSettings;
+import org.shardflake.server.PasswordSource;
 import org.shardflake.server.ServerUrl;
 
 /** Builds a {@link ShardRouter}. Only a catalog, a file or a map is required. Not thread-safe. */
@@ -40,7 +42,9 @@ public final class ShardRouterBuilder {
     private Duration statementTimeout = Duration.ofSeconds(60);
     private Duration closeTimeout = Duration.ofSeconds(30);
     private int cachedStatements = 4000;
-    private Login login = new Login(null, null);
+    private @Nullable String user;
+    private @Nullable String password;
+    private @Nullable PasswordSource passwords;
     private BiConsumer<Server, HikariConfig> poolCustomizer = (server, config) -> {};
     private final List<RouterListener> listeners = new ArrayList<>();
     private @Nullable ExecutorService executor;
@@ -166,7 +170,20 @@ public final class ShardRouterBuilder {
      * {@code ~/.pgpass}.
      */
     public ShardRouterBuilder credentials(String user, @Nullable String password) {
-        this.login = new Login(user, password);
+        this.user = user;
+        this.password = password;
+        return this;
+    }
+
+    /**
+     * Sets a source of passwords for all servers and the catalog, which is asked at each new connection. It replaces passwords in URLs;
+     * the user is that of {@link #credentials(String, String)}, called with null for the password, or else of each URL.
+     *
+     * <p>A call of the source is given up after 10 seconds, as if it had failed. A connection whose password the server refuses is tried
+     * again, with another one, until the connection timeout ends.
+     */
+    public ShardRouterBuilder credentials(PasswordSource passwords) {
+        this.passwords = passwords;
         return this;
     }
 
@@ -206,7 +223,7 @@ public final class ShardRouterBuilder {
     /**
      * Loads the map and creates the router, which connects to servers when needed.
      *
-     * @throws IllegalStateException if not exactly one of catalog and map was given
+     * @throws IllegalStateException if not exactly one of catalog and map was given, or both a password and a source of passwords
      * @throws org.shardflake.catalog.CatalogUnavailableException if the catalog cannot be reached and there is no cached
      *     map
      * @throws org.shardflake.catalog.CatalogMissingException if the catalog's database has no shard map
@@ -215,6 +232,11 @@ public final class ShardRouterBuilder {
         if ((catalog == null) == (staticMap == null)) {
             throw new IllegalStateException("a router needs a catalog or a map, and not both");
         }
+        if (password != null && passwords != null) {
+            throw new IllegalStateException(
+                    "a router takes a password or a source of passwords, and not both; give credentials(user, null) for the user");
+        }
+        Login login = new Login(user, password, passwords == null ? null : new TimedPasswords(passwords));
         PoolSettings pools = new PoolSettings(
                 poolSize, connectionTimeout, statementTimeout, cachedStatements, login, poolCustomizer);
         RouterListener listener = new RouterListeners(listeners);

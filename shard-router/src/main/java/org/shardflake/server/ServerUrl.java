@@ -15,6 +15,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -61,6 +62,8 @@ public final class ServerUrl {
     private final @Nullable String name;
     /** Keeps sessions for later connections; null if each connection has a session of its own. */
     private final @Nullable KeptSessions kept;
+    /** Asked for a password at each new connection; null if the URL, the environment or a file has it. */
+    private final @Nullable PasswordSource passwords;
     /** Whether sessions belong to a pooler that shares them; null while unknown. */
     private volatile @Nullable Boolean isShared;
     /** Whether something between us and the server refuses settings with the login, as PgBouncer does. */
@@ -74,8 +77,10 @@ public final class ServerUrl {
             @Nullable Runnable onStandby,
             @Nullable String pinnedPath,
             @Nullable String name,
-            @Nullable KeptSessions kept) {
+            @Nullable KeptSessions kept,
+            @Nullable PasswordSource passwords) {
         this.url = url;
+        this.passwords = passwords;
         this.name = name;
         this.kept = kept;
         this.environment = Map.copyOf(environment);
@@ -100,7 +105,7 @@ public final class ServerUrl {
      */
     public static ServerUrl parse(String url, Map<String, String> environment) {
         DRIVER_LOG.setLevel(Level.OFF);
-        return new ServerUrl(url, environment, null, null, null, null);
+        return new ServerUrl(url, environment, null, null, null, null, null);
     }
 
     /**
@@ -109,7 +114,7 @@ public final class ServerUrl {
      * @param told runs whenever it did, since the data read may be old
      */
     public ServerUrl toRead(Runnable told) {
-        return new ServerUrl(url, environment, told, pinnedPath, name, null);
+        return new ServerUrl(url, environment, told, pinnedPath, name, null, passwords);
     }
 
     /**
@@ -118,12 +123,32 @@ public final class ServerUrl {
      * @param name what operators call the server, such as its name in the shard map
      */
     public ServerUrl named(String name) {
-        return new ServerUrl(url, environment, onStandby, pinnedPath, name, kept);
+        return new ServerUrl(url, environment, onStandby, pinnedPath, name, kept, passwords);
     }
 
     /** This URL with sessions that are kept for later connections. */
     public ServerUrl keeping(KeptSessions sessions) {
-        return new ServerUrl(url, environment, onStandby, pinnedPath, name, sessions);
+        return new ServerUrl(url, environment, onStandby, pinnedPath, name, sessions, passwords);
+    }
+
+    /**
+     * This URL with a source that is asked for the password of each new connection, unless the URL holds one. {@code PGPASSWORD} and
+     * {@code ~/.pgpass} are then not used.
+     */
+    public ServerUrl asking(PasswordSource source) {
+        return new ServerUrl(url, environment, onStandby, pinnedPath, name, kept, source);
+    }
+
+    /** Another URL, with missing parts taken from where this one takes them, and also from this one. */
+    public ServerUrl another(String other) {
+        Map<String, String> login = new HashMap<>(environment);
+        if (source.getUser() != null) {
+            login.put("PGUSER", source.getUser());
+        }
+        if (source.getPassword() != null) {
+            login.put("PGPASSWORD", source.getPassword());
+        }
+        return new ServerUrl(other, login, null, null, null, null, source.getPassword() == null ? passwords : null);
     }
 
     /** The name, if it has one, and the hosts. */
@@ -139,7 +164,8 @@ public final class ServerUrl {
         return fill(pinnedPath == null ? new DirectDataSource() : new PinnedDataSource(this, pinnedPath));
     }
 
-    private PGSimpleDataSource fill(PGSimpleDataSource fresh) {
+    private PGSimpleDataSource fill(DirectDataSource fresh) {
+        fresh.ask(passwords);
         fresh.setApplicationName("shardflake");
         if (url.startsWith("jdbc:postgresql:")) {
             readJdbcUrl(fresh, url);
@@ -152,7 +178,7 @@ public final class ServerUrl {
         if (fresh.getUser() == null) {
             fresh.setUser(environment.get("PGUSER"));
         }
-        if (fresh.getPassword() == null) {
+        if (fresh.getPassword() == null && passwords == null) {
             fresh.setPassword(environment.get("PGPASSWORD"));
         }
         String timeout = environment.getOrDefault("PGCONNECT_TIMEOUT", "");
@@ -304,7 +330,7 @@ public final class ServerUrl {
      * @param searchPath the schemas in which it finds names, as written in SQL
      */
     public ServerUrl pinned(String searchPath) {
-        return new ServerUrl(url, environment, onStandby, searchPath, name, kept);
+        return new ServerUrl(url, environment, onStandby, searchPath, name, kept, passwords);
     }
 
     /**
@@ -528,6 +554,9 @@ public final class ServerUrl {
     public static String whyUnreachable(SQLException e) {
         Throwable cause = e;
         while (cause.getCause() != null) {
+            if (cause instanceof PasswordUnavailableException unavailable) {
+                return String.valueOf(unavailable.getMessage());
+            }
             cause = cause.getCause();
         }
         if (cause instanceof UnknownHostException) {

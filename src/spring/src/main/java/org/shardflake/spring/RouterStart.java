@@ -12,6 +12,7 @@ import org.shardflake.catalog.CatalogUnavailableException;
 import org.shardflake.router.RetryPolicy;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardRouterBuilder;
+import org.shardflake.server.PasswordSource;
 
 /** Makes the router that the properties describe, and names the property that is wrong. */
 final class RouterStart {
@@ -21,20 +22,30 @@ final class RouterStart {
 
     private final ShardflakeProperties properties;
     private final @Nullable ShardflakeConnectionDetails details;
+    private final @Nullable PasswordSource passwords;
     private final ShardRouterBuilder builder = ShardRouter.builder();
 
-    RouterStart(ShardflakeProperties properties, @Nullable ShardflakeConnectionDetails details) {
+    RouterStart(
+            ShardflakeProperties properties,
+            @Nullable ShardflakeConnectionDetails details,
+            @Nullable PasswordSource passwords) {
         this.properties = properties;
         this.details = details;
+        this.passwords = passwords;
     }
 
     ShardRouter start(Consumer<ShardRouterBuilder> customizers) {
         if (details == null) {
             map();
+            requireOnePassword();
             login(properties.username(), properties.password());
+            ask();
         } else {
             builder.catalog(details.catalog());
             login(details.username(), details.password());
+            if (details.password() == null) {
+                ask();
+            }
         }
         set("shardflake.poll-interval", properties.pollInterval(), builder::pollInterval);
         set("shardflake.drain-timeout", properties.drainTimeout(), builder::drainTimeout);
@@ -75,6 +86,20 @@ final class RouterStart {
             throw new ShardflakeStartException(
                     "shardflake.password is set, but not shardflake.username.",
                     "Set shardflake.username to the login that the password is for.");
+        }
+    }
+
+    private void requireOnePassword() {
+        if (passwords != null && properties.password() != null) {
+            throw new ShardflakeStartException(
+                    "There are two passwords: shardflake.password is set, and a bean of type PasswordSource gives others.",
+                    "Remove shardflake.password, or the bean.");
+        }
+    }
+
+    private void ask() {
+        if (passwords != null) {
+            builder.credentials(passwords);
         }
     }
 

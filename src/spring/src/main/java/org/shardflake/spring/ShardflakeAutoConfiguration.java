@@ -15,6 +15,7 @@ import org.shardflake.micrometer.MicrometerListener;
 import org.shardflake.micrometer.ObservationListener;
 import org.shardflake.router.RouterListener;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.server.PasswordSource;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
@@ -80,9 +81,10 @@ final class ShardflakeAutoConfiguration {
     ShardRouter shardRouter(
             ShardflakeProperties properties,
             ObjectProvider<ShardflakeConnectionDetails> details,
+            ObjectProvider<PasswordSource> passwords,
             ObjectProvider<RouterListener> listeners,
             ObjectProvider<ShardRouterCustomizer> customizers) {
-        return new RouterStart(properties, details.getIfAvailable()).start(builder -> {
+        return new RouterStart(properties, details.getIfAvailable(), passwords.getIfAvailable()).start(builder -> {
             listeners.orderedStream().forEach(builder::listener);
             customizers.orderedStream().forEach(customizer -> customizer.customize(builder));
         });

@@ -17,6 +17,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.jooq.DSLContext;
 import org.jooq.SQLDialect;
@@ -30,8 +31,10 @@ import org.shardflake.jooq.JooqRouter;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardTransaction;
 import org.shardflake.router.health.PoolStatus;
+import org.shardflake.server.PasswordSource;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
@@ -109,6 +112,34 @@ class StartTest {
                     .isEqualTo(1);
         }
         assertThatThrownBy(() -> router.run(1, tx -> {})).hasMessage("the router is closed");
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class AskedPasswords {
+
+        static final AtomicInteger ASKED = new AtomicInteger();
+
+        @Bean
+        PasswordSource passwords() {
+            return login -> "password " + ASKED.incrementAndGet();
+        }
+    }
+
+    @Test
+    void aBeanIsAskedForPasswords() throws Exception {
+        try (ConfigurableApplicationContext application =
+                new SpringApplicationBuilder(Application.class, AskedPasswords.class).run(installation.arguments())) {
+            int before = AskedPasswords.ASKED.get();
+
+            application.getBean(ShardRouter.class).read(1, StartTest::applicationName);
+
+            assertThat(before).isPositive();
+            assertThat(AskedPasswords.ASKED).hasValueGreaterThan(before);
+        }
+        assertThatThrownBy(() -> new SpringApplicationBuilder(Application.class, AskedPasswords.class)
+                        .run(installation.arguments("--shardflake.username=app", "--shardflake.password=secret")))
+                .rootCause()
+                .hasMessageStartingWith("There are two passwords: shardflake.password is set");
     }
 
     private static String applicationName(ShardTransaction tx) throws SQLException {

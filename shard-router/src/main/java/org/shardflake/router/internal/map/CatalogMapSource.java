@@ -99,8 +99,7 @@ public final class CatalogMapSource implements MapSource {
     }
 
     private static PGSimpleDataSource source(ServerUrl url, Login login) {
-        PGSimpleDataSource source = url.dataSource();
-        login.on(source);
+        PGSimpleDataSource source = login.source(url);
         source.setApplicationName("shardflake router");
         source.setSocketTimeout(CATALOG_TIMEOUT_SECONDS);
         source.setConnectTimeout(CATALOG_TIMEOUT_SECONDS);

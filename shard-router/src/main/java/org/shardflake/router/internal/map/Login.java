@@ -6,19 +6,36 @@ package org.shardflake.router.internal.map;
 
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
+import org.shardflake.server.PasswordSource;
+import org.shardflake.server.ServerUrl;
 
 /**
  * The login for all servers and the catalog.
  *
  * @param user null for the user in each URL
+ * @param passwords asked at each new connection, instead of the password; null for none
  */
-public record Login(@Nullable String user, @Nullable String password) {
+public record Login(
+        @Nullable String user,
+        @Nullable String password,
+        @Nullable PasswordSource passwords) {
 
-    public void on(PGSimpleDataSource source) {
+    /** A data source of a URL with this login. */
+    public PGSimpleDataSource source(ServerUrl url) {
+        PGSimpleDataSource source = (passwords == null ? url : url.asking(passwords)).dataSource();
         if (user != null) {
             source.setUser(user);
             source.setPassword(password);
         }
+        if (passwords != null) {
+            source.setPassword(null);
+        }
+        return source;
+    }
+
+    /** Whether the next try to log in may be made with another password. */
+    public boolean isAsked() {
+        return passwords != null;
     }
 
     /** Omits the password. */

@@ -109,8 +109,7 @@ final class MapListener implements AutoCloseable {
     }
 
     private Connection connect() throws SQLException {
-        PGSimpleDataSource source = url.dataSource();
-        login.on(source);
+        PGSimpleDataSource source = login.source(url);
         source.setApplicationName("shardflake router, listening");
         source.setConnectTimeout(CONNECT_TIMEOUT_SECONDS);
         source.setSocketTimeout(CONNECT_TIMEOUT_SECONDS); // The wait for notifications has its own timeout.

@@ -181,7 +181,10 @@ public final class ServerPool {
         FenceWatch watch = new FenceWatch(onFence);
         HikariConfig config = config(forReplicas, source, watch);
         boolean isConnected = false;
-        if (config.getDataSource() == source && config.getUsername() == null) {
+        // With asked passwords only the pool is patient enough: it asks again after a refusal.
+        if (config.getDataSource() == source
+                && config.getUsername() == null
+                && !settings.login().isAsked()) {
             FirstLogin login = new FirstLogin(source);
             config.setDataSource(login);
             isConnected = isForUse && logsIn(login, source);
@@ -264,8 +267,7 @@ public final class ServerPool {
     }
 
     private PGSimpleDataSource source(boolean forReplicas) {
-        PGSimpleDataSource source = ServerUrl.parse(server.routerUrl()).dataSource();
-        settings.login().on(source);
+        PGSimpleDataSource source = settings.login().source(ServerUrl.parse(server.routerUrl()));
         if (hasReplicas()) {
             source.setTargetServerType(forReplicas ? "preferSecondary" : "primary");
             source.setLoadBalanceHosts(forReplicas);
