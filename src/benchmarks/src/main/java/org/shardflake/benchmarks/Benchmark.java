@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.shardflake.benchmarks.deploys.DeployComparison;
+import org.shardflake.benchmarks.deploys.LiveDeploys;
 import org.shardflake.benchmarks.growth.GrowthComparison;
 import org.shardflake.benchmarks.ids.IdComparison;
 import org.shardflake.benchmarks.moves.DrainComparison;
@@ -36,6 +37,7 @@ public final class Benchmark {
             "Deploys", DeployComparison::run,
             "Drains", DrainComparison::run,
             "Growth", GrowthComparison::run,
+            "LiveDeploys", LiveDeploys::run,
             "IdSchemes", IdComparison::run,
             "Moves", MoveComparison::run,
             "Poolers", Poolers::print,
@@ -62,8 +64,8 @@ public final class Benchmark {
         List<String> command =
                 new ArrayList<>(List.of(ProcessHandle.current().info().command().orElseThrow()));
         System.getProperties().stringPropertyNames().stream()
-                .filter(key ->
-                        key.matches("(deploys|drains|growth|ids|moves|poolers|router|postgres|report|shardflake)\\..+"))
+                .filter(key -> key.matches(
+                        "(deploys|drains|growth|ids|live|moves|poolers|router|postgres|report|shardflake)\\..+"))
                 .forEach(key -> command.add("-D%s=%s".formatted(key, System.getProperty(key))));
         String classPath =
                 Arrays.stream(classes.getURLs()).map(URL::getPath).collect(Collectors.joining(File.pathSeparator));

@@ -19,6 +19,7 @@ import java.util.Map;
  * @param statementTimeout how long a statement may run
  * @param tries how often to try a shard that other sessions keep locked: 1 or more
  * @param connections how many existing shards of a server to change at a time: 1 or more
+ * @param rest how long a connection pauses after a shard that existed before, in multiples of the time that the shard took: 0 or more
  * @param stopAtFailure whether the first shard that fails ends the deployment
  * @param allowPublic whether changesets may name schema {@code public}
  * @param checks which checks keep rows of other shards out of new tables
@@ -32,11 +33,14 @@ public record DeploySettings(
         Duration statementTimeout,
         int tries,
         int connections,
+        double rest,
         boolean stopAtFailure,
         boolean allowPublic,
         RowChecks checks) {
 
-    /** Lock timeout 1 s, statement timeout 5 minutes, 10 tries, 2 connections; continues after a failure, and refuses {@code public}. */
+    private static final int MOST_REST = 100;
+
+    /** Lock timeout 1 s, statement timeout 5 minutes, 10 tries, 2 connections that rest half of the time; continues after a failure, and refuses {@code public}. */
     public static DeploySettings defaults(Path searchPath) {
         return new DeploySettings(
                 searchPath,
@@ -47,6 +51,7 @@ public record DeploySettings(
                 Duration.ofMinutes(5),
                 10,
                 2,
+                1,
                 false,
                 false,
                 RowChecks.RECORDED);
@@ -56,6 +61,9 @@ public record DeploySettings(
         if (tries < 1 || connections < 1) {
             throw new IllegalArgumentException(
                     "tries are %s and connections %s, allowed: 1 or more".formatted(tries, connections));
+        }
+        if (!(rest >= 0 && rest <= MOST_REST)) {
+            throw new IllegalArgumentException("rest is %s, allowed: 0 to %s".formatted(rest, MOST_REST));
         }
     }
 
@@ -70,6 +78,7 @@ public record DeploySettings(
                 statementTimeout,
                 tries,
                 connections,
+                rest,
                 stopAtFailure,
                 allowed,
                 checks);
@@ -86,6 +95,7 @@ public record DeploySettings(
                 statementTimeout,
                 tries,
                 connections,
+                rest,
                 stopAtFailure,
                 allowPublic,
                 wanted);

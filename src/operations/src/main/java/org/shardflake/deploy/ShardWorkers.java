@@ -17,15 +17,24 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
+import java.util.function.Predicate;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 
-/** Works on the shards of one server over several connections, until all are done or a failure stops the rest. For one piece of work. */
+/**
+ * Works on the shards of one server over several connections, until all are done or a failure stops the rest. For one piece of work.
+ *
+ * <p>A connection pauses after each shard that may be in use. Besides processor time, a changed table costs every session that has used
+ * it: the session reads the table's definition again, and plans its statements again.
+ */
 final class ShardWorkers {
+
+    private static final long LONGEST_REST_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final DeployTarget target;
     private final DeploySettings settings;
@@ -69,7 +78,10 @@ final class ShardWorkers {
 
     /** Deploys what shards need. */
     Collection<ShardFailure> deploy(List<ShardPlan> plans) throws InterruptedException {
-        return inParallel(ShardPlan.batches(plans, settings.connections()), this::createTogether, ShardRun::deploy);
+        return inParallel(
+                ShardPlan.batches(plans, settings.connections()),
+                this::createTogether,
+                resting(ShardRun::deploy, plan -> !plan.create()));
     }
 
     /** Creates shards together; after one failure, which is likely to recur, it is not tried again. */
@@ -84,9 +96,21 @@ final class ShardWorkers {
         return created;
     }
 
-    /** Runs a task for each shard. */
+    /** Runs a task for each shard, all of which may be in use. */
     <S> Collection<ShardFailure> each(List<S> shards, ShardTask<S> task) throws InterruptedException {
-        return inParallel(shards.stream().map(List::of).toList(), (run, batch) -> false, task);
+        return inParallel(shards.stream().map(List::of).toList(), (run, batch) -> false, resting(task, shard -> true));
+    }
+
+    private <S> ShardTask<S> resting(ShardTask<S> task, Predicate<S> isUsed) {
+        return (run, shard) -> {
+            long start = System.nanoTime();
+            Optional<ShardFailure> failure = task.run(run, shard);
+            if (failure.isEmpty() && isUsed.test(shard) && !isStopped()) {
+                double rest = (System.nanoTime() - start) * settings.rest();
+                TimeUnit.NANOSECONDS.sleep((long) Math.min(rest, LONGEST_REST_NANOS));
+            }
+            return failure;
+        };
     }
 
     private <S> Collection<ShardFailure> inParallel(List<List<S>> batches, BatchTask<S> batchTask, ShardTask<S> task)

@@ -52,6 +52,7 @@ class LiquibaseDifferenceTest {
                 plain.statementTimeout(),
                 plain.tries(),
                 plain.connections(),
+                plain.rest(),
                 false,
                 false,
                 new RowChecks(false, null, 2000));
@@ -231,6 +232,7 @@ class LiquibaseDifferenceTest {
                             plain.statementTimeout(),
                             2,
                             4,
+                            0,
                             false,
                             false,
                             RowChecks.RECORDED));

@@ -55,6 +55,34 @@ class SchemaDeployerTest {
     }
 
     @Test
+    void restsAfterShardsThatMayBeInUse() throws Exception {
+        fixture.deploy(fixture.photos());
+        DeploySettings plain = fixture.settings();
+        DeploySettings resting = new DeploySettings(
+                directory,
+                "",
+                "",
+                Map.of(),
+                plain.lockTimeout(),
+                plain.statementTimeout(),
+                1,
+                1,
+                5,
+                false,
+                false,
+                RowChecks.RECORDED);
+        Path more = fixture.photos("<changeSet id='slow' author='ann'><sql>SELECT pg_sleep(0.01)</sql></changeSet>");
+
+        long start = System.nanoTime();
+        DeployReport report = fixture.deploy(more, fixture.targets(), resting);
+
+        assertThat(report.isComplete()).isTrue();
+        int shardsOfAServer = SHARDS / 2;
+        assertThat(Duration.ofNanos(System.nanoTime() - start))
+                .isGreaterThan(Duration.ofMillis(10).multipliedBy(6L * shardsOfAServer));
+    }
+
+    @Test
     void bringsAnOrdinaryChangelogToEveryShard() throws Exception {
         DeployReport report = fixture.deploy(fixture.photos());
 
@@ -409,6 +437,7 @@ class SchemaDeployerTest {
                         plain.statementTimeout(),
                         plain.tries(),
                         plain.connections(),
+                        plain.rest(),
                         false,
                         false,
                         RowChecks.RECORDED));
@@ -508,6 +537,7 @@ class SchemaDeployerTest {
                     Duration.ofMinutes(5),
                     50,
                     2,
+                    0,
                     false,
                     false,
                     RowChecks.RECORDED);

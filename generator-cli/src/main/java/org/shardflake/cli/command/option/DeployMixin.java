@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.RowChecks;
 import picocli.CommandLine.Mixin;
@@ -44,18 +45,29 @@ public final class DeployMixin {
     private Duration statementTimeout;
 
     public DeploySettings settings(
-            Path searchPath, int tries, int connections, boolean stopAtFailure, boolean allowPublic, RowChecks checks) {
-        return new DeploySettings(
-                searchPath,
-                contexts,
-                labels,
-                parameters,
-                lockTimeout.get(),
-                statementTimeout,
-                tries,
-                connections,
-                stopAtFailure,
-                allowPublic,
-                checks);
+            Path searchPath,
+            int tries,
+            int connections,
+            double rest,
+            boolean stopAtFailure,
+            boolean allowPublic,
+            RowChecks checks) {
+        try {
+            return new DeploySettings(
+                    searchPath,
+                    contexts,
+                    labels,
+                    parameters,
+                    lockTimeout.get(),
+                    statementTimeout,
+                    tries,
+                    connections,
+                    rest,
+                    stopAtFailure,
+                    allowPublic,
+                    checks);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
     }
 }

@@ -66,6 +66,6 @@ final class ReferenceDeployCommand implements Runnable {
     }
 
     private DeploySettings settings() {
-        return deployment.settings(changelog.searchPath(), 1, 1, true, false, RowChecks.RECORDED);
+        return deployment.settings(changelog.searchPath(), 1, 1, 0, true, false, RowChecks.RECORDED);
     }
 }

@@ -76,6 +76,14 @@ final class SchemaDeployCommand implements Callable<Integer> {
             description = "How many shards of a server to change at a time (default: ${DEFAULT-VALUE}).")
     private int parallel;
 
+    @Option(
+            names = "--rest",
+            paramLabel = "TIMES",
+            defaultValue = "1",
+            description =
+                    "How long to pause after each shard that was there before, in multiples of the time that the shard took, for the sake of the applications: 0 to 100 (default: ${DEFAULT-VALUE}).")
+    private double rest;
+
     @Option(names = "--fail-fast", description = "Start no further shard after one has failed.")
     private boolean failFast;
 
@@ -153,6 +161,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
                 changelog.searchPath(),
                 tries,
                 parallel,
+                rest,
                 failFast,
                 allowPublic,
                 new RowChecks(!noChecks, uidColumn, map.sharding().shardCount()));

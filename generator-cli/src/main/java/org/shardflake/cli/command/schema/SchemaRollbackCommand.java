@@ -131,7 +131,13 @@ final class SchemaRollbackCommand implements Callable<Integer> {
         List<DeployTarget> shards = targets.targets(map, catalog);
         DeploySettings plain = DeploySettings.defaults(changelog.searchPath());
         DeploySettings settings = deployment.settings(
-                plain.searchPath(), plain.tries(), plain.connections(), false, allowPublic, plain.checks());
+                plain.searchPath(),
+                plain.tries(),
+                plain.connections(),
+                plain.rest(),
+                false,
+                allowPublic,
+                plain.checks());
         SchemaDeployer deployer = SchemaDeployer.prepare(changelog.file(), shards, map.layout(), settings);
         try {
             catalog.installation().requireUnmoved(shards);

@@ -96,7 +96,7 @@ public final class DeployComparison implements AutoCloseable {
             double[] seconds = new double[2];
             for (int turn : Rounds.order(List.of(0, 1), round)) {
                 installation.checkpoint();
-                seconds[turn] = turn == 0 ? installation.deploy(step.changelog()) : loop.deploy(step.changelog());
+                seconds[turn] = turn == 0 ? installation.deployPhotos(step.changelog()) : loop.deploy(step.changelog());
             }
             double whole = seconds[1] * sizes.shards() / sizes.sample();
             results.add(step, seconds[0], whole);

@@ -144,12 +144,18 @@ public final class BenchmarkInstallation implements AutoCloseable {
     }
 
     /** Runs {@code schema deploy} with this changelog, and checks that every shard of the map is there afterwards. */
-    public double deploy(String changelog) throws Exception {
-        databases.writeChangelog(changelog);
-        double seconds = command.run("schema", "deploy", "--changelog", Databases.CHANGELOG)
-                .seconds();
+    public double deployPhotos(String changelog) throws Exception {
+        double seconds = deploy(changelog);
         requireDeployed();
         return seconds;
+    }
+
+    /** Runs {@code schema deploy} with this changelog and options, and returns the seconds that it took. */
+    public double deploy(String changelog, String... options) throws Exception {
+        databases.writeChangelog(changelog);
+        List<String> arguments = new ArrayList<>(List.of("schema", "deploy", "--changelog", Databases.CHANGELOG));
+        arguments.addAll(List.of(options));
+        return command.run(arguments.toArray(String[]::new)).seconds();
     }
 
     private void requireDeployed() throws SQLException {

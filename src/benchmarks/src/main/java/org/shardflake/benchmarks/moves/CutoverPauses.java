@@ -48,7 +48,7 @@ record CutoverPauses(
     static CutoverPauses measure(PostgresCluster cluster, Sizes sizes) throws Exception {
         try (BenchmarkInstallation installation =
                 BenchmarkInstallation.onFirst(cluster, "pauses", 2, sizes.groupShards())) {
-            installation.deploy(Photos.CHANGELOG);
+            installation.deployPhotos(Photos.CHANGELOG);
             ShardSet all = ShardSet.range(0, sizes.groupShards() - 1);
             Photos.fill(installation, "db1", all, ROWS);
             installation.checkpoint();

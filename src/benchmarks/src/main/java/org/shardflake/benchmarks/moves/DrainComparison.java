@@ -67,7 +67,7 @@ public final class DrainComparison {
                 Connection connection = cluster.server(0).connect();
                 BenchmarkInstallation installation =
                         BenchmarkInstallation.onFirst(cluster, "drained", targets + 1, shards)) {
-            installation.deploy(Photos.CHANGELOG);
+            installation.deployPhotos(Photos.CHANGELOG);
             ShardSet all = ShardSet.range(0, shards - 1);
             Photos.fill(installation, "db1", all, Photos.rows((double) megabytes / shards));
             long bytes = Photos.bytes(installation, "db1", all);

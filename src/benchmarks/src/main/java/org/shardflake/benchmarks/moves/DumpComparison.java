@@ -53,7 +53,7 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
     static DumpComparison measure(PostgresCluster cluster, int shards, int megabytes, int rounds) throws Exception {
         String obstacle = DumpAndRestore.obstacle(cluster.server(0));
         try (BenchmarkInstallation installation = BenchmarkInstallation.onFirst(cluster, "whole", 2, shards)) {
-            installation.deploy(Photos.CHANGELOG);
+            installation.deployPhotos(Photos.CHANGELOG);
             ShardSet all = ShardSet.range(0, shards - 1);
             Photos.fill(installation, "db1", all, Photos.rows((double) megabytes / shards));
             long bytes = Photos.bytes(installation, "db1", all);
