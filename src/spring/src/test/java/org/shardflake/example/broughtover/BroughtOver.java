@@ -262,7 +262,7 @@ abstract class BroughtOver {
         }
         List<String> blocks = blocks("java");
 
-        assertThat(blocks).hasSize(11);
+        assertThat(blocks).hasSize(12);
         blocks.forEach(block ->
                 assertThat(here.toString().replaceAll("\\s+", "")).contains(block.replaceAll("\\s+", "")));
     }

@@ -10,6 +10,7 @@ import jakarta.persistence.FetchType;
 import jakarta.persistence.GeneratedValue;
 import jakarta.persistence.GenerationType;
 import jakarta.persistence.Id;
+import jakarta.persistence.JoinColumn;
 import jakarta.persistence.ManyToOne;
 import jakarta.persistence.OneToMany;
 import jakarta.persistence.OrderBy;
@@ -37,7 +38,8 @@ public class Pet {
     @ManyToOne
     private PetType type;
 
-    @OneToMany(mappedBy = "pet", cascade = CascadeType.ALL, fetch = FetchType.EAGER)
+    @OneToMany(cascade = CascadeType.ALL, fetch = FetchType.EAGER)
+    @JoinColumn(name = "pet_id", nullable = false)
     @OrderBy("date")
     private Set<Visit> visits = new LinkedHashSet<>();
 
@@ -67,7 +69,7 @@ public class Pet {
     }
 
     public Visit addVisit(LocalDate date, String description) {
-        Visit visit = new Visit(this, owner.getId(), date, description);
+        Visit visit = new Visit(owner.getId(), date, description);
         visits.add(visit);
         return visit;
     }

@@ -9,7 +9,6 @@ import jakarta.persistence.Entity;
 import jakarta.persistence.GeneratedValue;
 import jakarta.persistence.GenerationType;
 import jakarta.persistence.Id;
-import jakarta.persistence.ManyToOne;
 import jakarta.persistence.Table;
 import java.time.LocalDate;
 import org.jspecify.annotations.Nullable;
@@ -23,9 +22,6 @@ public class Visit {
     @GeneratedValue(strategy = GenerationType.IDENTITY)
     private @Nullable Long id;
 
-    @ManyToOne
-    private Pet pet;
-
     private @Nullable Long ownerId;
 
     @Column(name = "visit_date")
@@ -35,8 +31,7 @@ public class Visit {
 
     protected Visit() {}
 
-    Visit(Pet pet, @Nullable Long ownerId, LocalDate date, String description) {
-        this.pet = pet;
+    Visit(@Nullable Long ownerId, LocalDate date, String description) {
         this.ownerId = ownerId;
         this.date = date;
         this.description = description;
