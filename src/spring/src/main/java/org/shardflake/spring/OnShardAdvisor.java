@@ -33,9 +33,10 @@ final class OnShardAdvisor extends AbstractPointcutAdvisor {
     private final transient Pointcut pointcut;
     private final transient Advice advice;
 
-    OnShardAdvisor(Supplier<ShardRouter> router, BeanFactory beans) {
+    /** @param dataSource refuses an application whose default {@code DataSource} is not that of the shards */
+    OnShardAdvisor(Supplier<ShardRouter> router, BeanFactory beans, Runnable dataSource) {
         this.advice = new OnShardInterceptor(router, new BeanFactoryResolver(beans));
-        this.pointcut = new Annotated(new OnShardCheck(beans::containsBean));
+        this.pointcut = new Annotated(new OnShardCheck(beans::containsBean, dataSource));
         // That of @Transactional is LOWEST_PRECEDENCE.
         setOrder(Ordered.LOWEST_PRECEDENCE - 1000);
     }

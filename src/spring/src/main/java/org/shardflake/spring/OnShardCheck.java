@@ -33,13 +33,16 @@ final class OnShardCheck {
 
     private final DefaultParameterNameDiscoverer names = new DefaultParameterNameDiscoverer();
     private final Predicate<String> isBean;
+    private final Runnable dataSource;
 
-    OnShardCheck(Predicate<String> isBean) {
+    OnShardCheck(Predicate<String> isBean, Runnable dataSource) {
         this.isBean = isBean;
+        this.dataSource = dataSource;
     }
 
-    /** Checks all methods of a bean's type. */
+    /** Checks all methods of a bean's type, and that they would work on shards. */
     void check(Class<?> type) {
+        dataSource.run();
         Class<?> written = ClassUtils.getUserClass(type);
         OnShard ofType = AnnotatedElementUtils.findMergedAnnotation(written, OnShard.class);
         boolean isUsable = ofType == null;

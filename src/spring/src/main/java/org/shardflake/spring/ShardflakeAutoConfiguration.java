@@ -16,7 +16,7 @@ import org.shardflake.micrometer.ObservationListener;
 import org.shardflake.router.RouterListener;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.PasswordSource;
-import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -90,16 +90,23 @@ final class ShardflakeAutoConfiguration {
         });
     }
 
-    @Bean
-    @ConditionalOnMissingBean
-    DataSource dataSource(ShardRouter router) {
-        return new CurrentShardDataSource(router);
+    /** Is there unless the application has another {@code DataSource}; then {@link OnlyDataSource} refuses what needs this one. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnMissingBean(DataSource.class)
+    static class OverShards {
+
+        @Bean
+        DataSource dataSource(ShardRouter router) {
+            return new CurrentShardDataSource(router);
+        }
     }
 
     /** The transaction manager, unless there is that of JPA: beans of the classes below come first. */
     @Bean
     @ConditionalOnMissingBean(TransactionManager.class)
-    PlatformTransactionManager transactionManager(ShardRouter router, DataSource dataSource) {
+    PlatformTransactionManager transactionManager(
+            ShardRouter router, DataSource dataSource, ListableBeanFactory beans) {
+        OnlyDataSource.require(beans);
         return new ShardTransactionManager(router, dataSource);
     }
 
@@ -117,8 +124,8 @@ final class ShardflakeAutoConfiguration {
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static OnShardAdvisor onShardAdvisor(ObjectProvider<ShardRouter> router, BeanFactory beans) {
-        return new OnShardAdvisor(router::getObject, beans);
+    static OnShardAdvisor onShardAdvisor(ObjectProvider<ShardRouter> router, ListableBeanFactory beans) {
+        return new OnShardAdvisor(router::getObject, beans, () -> OnlyDataSource.require(beans));
     }
 
     @Configuration(proxyBeanMethods = false)
@@ -134,7 +141,11 @@ final class ShardflakeAutoConfiguration {
         @Bean("transactionManager")
         @ConditionalOnMissingBean(TransactionManager.class)
         PlatformTransactionManager jpaTransactionManager(
-                ShardRouter router, DataSource dataSource, ObjectProvider<EntityManagerFactory> entityManagers) {
+                ShardRouter router,
+                DataSource dataSource,
+                ObjectProvider<EntityManagerFactory> entityManagers,
+                ListableBeanFactory beans) {
+            OnlyDataSource.require(beans);
             EntityManagerFactory factory = entityManagers.getIfUnique();
             return factory == null
                     ? new ShardTransactionManager(router, dataSource)

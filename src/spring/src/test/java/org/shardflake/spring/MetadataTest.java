@@ -27,6 +27,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardKey;
 import org.shardflake.cluster.PostgresExtension;
@@ -37,8 +38,10 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.jdbc.core.simple.SimpleJdbcCall;
 import org.springframework.jdbc.core.simple.SimpleJdbcInsert;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.transaction.IllegalTransactionStateException;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -91,6 +94,39 @@ class MetadataTest {
     void anotherDataSourceThatIsNoDefaultLeavesTheShardsTheirOwn() {
         assertThat(application.getBeansOfType(DataSource.class)).hasSize(2);
         assertThat(dataSource).isInstanceOf(CurrentShardDataSource.class);
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class WithAnotherDefault {
+
+        @Bean
+        DataSource jobs() {
+            return new DriverManagerDataSource("jdbc:postgresql://localhost:1/jobs");
+        }
+    }
+
+    /** Transactions would be of the other database, and @OnShard would have no effect on them. */
+    @Configuration(proxyBeanMethods = false)
+    @Import({WithAnotherDefault.class, PhotoService.class})
+    static class WithItsTransactionsToo {
+
+        @Bean
+        PlatformTransactionManager jobsTransactions(DataSource jobs) {
+            return new DataSourceTransactionManager(jobs);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {WithAnotherDefault.class, WithItsTransactionsToo.class})
+    void anotherDefaultDataSourceIsNamedAtTheStart(Class<?> another) {
+        assertThatThrownBy(() ->
+                        SpringApplication.run(another, installation.arguments()).close())
+                .satisfies(e -> {
+                    FailureAnalysis analysis = Objects.requireNonNull(new ShardflakeFailureAnalyzer().analyze(e));
+                    assertThat(analysis.getDescription()).contains("bean jobs");
+                    assertThat(analysis.getAction()).contains("@Bean(defaultCandidate = false)");
+                });
     }
 
     @Test

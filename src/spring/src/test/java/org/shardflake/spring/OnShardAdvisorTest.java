@@ -23,7 +23,8 @@ class OnShardAdvisorTest {
             () -> {
                 throw new AssertionError("nothing is called");
             },
-            new StaticListableBeanFactory(Map.of("keys", "a bean")));
+            new StaticListableBeanFactory(Map.of("keys", "a bean")),
+            () -> {});
 
     @OnShard("#uid")
     @Retention(RetentionPolicy.RUNTIME)
