@@ -132,6 +132,28 @@ class AdoptCommandTest {
     }
 
     @Test
+    void assessSaysWhereTablesAndStatementsGo() throws Exception {
+        Path page = directory.resolve("assessment.html");
+        Path statements = Files.writeString(
+                directory.resolve("app.statements"),
+                "SELECT * FROM old.photo WHERE uid = ?; SELECT * FROM old.photo WHERE slug = ?; SELECT * FROM old.photos");
+
+        Result assessed = adopt("assess", "--key=uid", "--statements=" + statements, "--html=" + page);
+
+        assertThat(assessed.exitCode()).as(assessed.toString()).isZero();
+        assertThat(assessed.out())
+                .contains("key: uid (", "50.0 % of the calls with key or id")
+                .containsPattern("old\\.photo +into the shards .* uid")
+                .contains("without a key: SELECT * FROM old.photo WHERE slug = ?")
+                .contains("not understood: SELECT * FROM old.photos", "relation \"old.photos\" does not exist");
+        assertThat(page).content().contains("\"key\"", "old.photo").doesNotContain("@FACTS@");
+        assertThat(adopt("assess", "--key=nothing", "-o=json").err())
+                .contains("nothing is not a possible key", "possible are");
+        assertThat(installation.query(OLD, "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'shardflake%'"))
+                .isEqualTo("0");
+    }
+
+    @Test
     void theCheckOfIdsIsLiftedForOldOnesWhichTheDryRunSays() throws SQLException {
         String checks =
                 "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'SHARD.photo'::regclass AND conname = 'id_of_shard'";

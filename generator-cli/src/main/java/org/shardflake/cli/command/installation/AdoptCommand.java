@@ -4,6 +4,7 @@
  */
 package org.shardflake.cli.command.installation;
 
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +17,7 @@ import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.DryRunMixin;
 import org.shardflake.cli.command.option.OutputMixin;
+import org.shardflake.cli.command.option.Subcommands;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
@@ -45,21 +47,24 @@ import picocli.CommandLine.Spec;
             "5:the shards' rows differ from the table's; the table takes writes again"
         },
         footer = {"", "Example: shardflake adopt photo --key uid --from postgresql://app@old/app --finish"})
-public final class AdoptCommand implements Callable<Integer> {
+public final class AdoptCommand implements Callable<Integer>, Subcommands {
 
     @Spec
     private CommandSpec spec;
 
-    @Parameters(index = "0", paramLabel = "TABLE", description = "The table, such as photo or app.photo.")
-    private String table;
+    @Parameters(
+            index = "0",
+            arity = "0..1",
+            paramLabel = "TABLE",
+            description = "The table, such as photo or app.photo.")
+    private @Nullable String table;
 
     @Option(
             names = "--from",
             paramLabel = "URL",
-            required = true,
             description =
                     "The database of the table. The login must own the table and be allowed to create a schema and triggers.")
-    private String from;
+    private @Nullable String from;
 
     @Option(
             names = "--key",
@@ -108,13 +113,19 @@ public final class AdoptCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        if (table == null || from == null) {
+            throw CliException.usage(
+                    table == null
+                            ? "a table is missing, or the command assess"
+                            : "--from is missing: the database of the table");
+        }
         if (Stream.of(finish, reopen, cancel).filter(chosen -> chosen).count() > 1) {
             throw CliException.usage("--finish, --reopen and --cancel exclude each other");
         }
         ShardMap map = catalog.catalog().load();
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
         try (Adopter adopter =
-                Adopter.open(settings(), catalog.parse(from), catalog.url(), map, catalog::urlOf, progress)) {
+                Adopter.open(settings(table), catalog.parse(from), catalog.url(), map, catalog::urlOf, progress)) {
             if (dryRun.isOn()) {
                 showPlan(adopter);
             } else {
@@ -125,7 +136,17 @@ public final class AdoptCommand implements Callable<Integer> {
         return ExitCodes.OK;
     }
 
-    private AdoptSettings settings() {
+    @Override
+    public List<String> names() {
+        return List.of("assess");
+    }
+
+    @Override
+    public Object create(String name) {
+        return new AdoptAssessCommand();
+    }
+
+    private AdoptSettings settings(String table) {
         try {
             return new AdoptSettings(table, into, key, batch);
         } catch (IllegalArgumentException e) {

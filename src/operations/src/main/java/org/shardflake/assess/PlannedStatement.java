@@ -1,0 +1,217 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.assess;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.server.internal.sqltext.SqlTokens;
+import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
+import org.shardflake.server.internal.sqltext.SqlTokens.Token;
+
+/**
+ * What PostgreSQL's plan of a statement says of its tables and columns. The planner has found the tables by the search_path, opened views,
+ * and drawn conclusions: with {@code a.uid = b.uid AND a.uid = $1} it also knows {@code b.uid = $1}.
+ */
+final class PlannedStatement {
+
+    /** A column of a table of the statement, by the alias of the table. */
+    record ColumnOf(String alias, String column) {}
+
+    /** Two columns that are equal. */
+    record Equal(ColumnOf one, ColumnOf other) {}
+
+    /** The conditions of a plan's nodes that hold for all of their rows. */
+    private static final List<String> CONDITIONS = List.of(
+            "Index Cond", "Recheck Cond", "Filter", "Hash Cond", "Merge Cond", "Join Filter", "One-Time Filter");
+
+    private final SourceSchema schema;
+    private final Map<String, Long> tables = new HashMap<>();
+    private final Map<ColumnOf, String> values = new HashMap<>();
+    private final Map<ColumnOf, Boolean> lists = new HashMap<>();
+    private final List<Equal> equal = new ArrayList<>();
+    private @Nullable Long target;
+    private List<String> inserted = List.of();
+
+    /** @param plan of EXPLAIN with VERBOSE, as JSON that was read */
+    PlannedStatement(SourceSchema schema, Map<?, ?> plan) {
+        this.schema = schema;
+        node(plan);
+    }
+
+    /** The tables of the users, by alias. */
+    Map<String, Long> tables() {
+        return tables;
+    }
+
+    /** The one value that each column equals, as the plan writes it. */
+    Map<ColumnOf, String> values() {
+        return values;
+    }
+
+    boolean isInList(ColumnOf column) {
+        return lists.containsKey(column);
+    }
+
+    List<Equal> equal() {
+        return equal;
+    }
+
+    /** The table that rows are inserted into; null if none are. */
+    @Nullable
+    Long target() {
+        return target;
+    }
+
+    /** The value that a new row gets in the column of this number, as the plan writes it; empty if that is not known. */
+    String inserted(int number) {
+        return number <= inserted.size() ? inserted.get(number - 1) : "";
+    }
+
+    private void node(Map<?, ?> node) {
+        table(node);
+        for (String condition : CONDITIONS) {
+            if (node.get(condition) instanceof String text) {
+                all(SqlTokens.of(text));
+            }
+        }
+        if (node.get("Plans") instanceof List<?> below) {
+            for (Object one : below) {
+                if (one instanceof Map<?, ?> map) {
+                    node(map);
+                }
+            }
+        }
+    }
+
+    private void table(Map<?, ?> node) {
+        if (!(node.get("Relation Name") instanceof String name) || !(node.get("Schema") instanceof String in)) {
+            return;
+        }
+        Long table = schema.find(in, name);
+        if (table == null) {
+            return;
+        }
+        if ("Insert".equals(node.get("Operation"))) {
+            target = table;
+            if (node.get("Plans") instanceof List<?> below
+                    && below.get(0) instanceof Map<?, ?> source
+                    && source.get("Output") instanceof List<?> output) {
+                inserted = output.stream().map(String::valueOf).toList();
+            }
+        } else if (node.get("Alias") instanceof String alias) {
+            tables.put(alias, table);
+        }
+    }
+
+    /** Takes a condition apart: of those joined by AND, each holds. */
+    private void all(List<Token> condition) {
+        List<Token> tokens = withoutParentheses(condition);
+        List<Integer> ands = topLevel(tokens, "and");
+        if (ands.isEmpty()) {
+            one(tokens);
+            return;
+        }
+        int from = 0;
+        for (int at : ands) {
+            all(tokens.subList(from, at));
+            from = at + 1;
+        }
+        all(tokens.subList(from, tokens.size()));
+    }
+
+    private void one(List<Token> tokens) {
+        List<Integer> signs = topLevel(tokens, "=");
+        if (signs.size() != 1
+                || !topLevel(tokens, "or").isEmpty()
+                || !topLevel(tokens, "not").isEmpty()) {
+            return;
+        }
+        List<Token> left = tokens.subList(0, signs.get(0));
+        List<Token> right = tokens.subList(signs.get(0) + 1, tokens.size());
+        ColumnOf one = column(left);
+        ColumnOf other = column(right);
+        if (one != null && other != null) {
+            equal.add(new Equal(one, other));
+        } else if (one != null) {
+            constant(one, right);
+        } else if (other != null) {
+            constant(other, left);
+        }
+    }
+
+    private void constant(ColumnOf column, List<Token> value) {
+        if (!value.isEmpty() && value.get(0).is("any")) {
+            lists.put(column, true);
+            return;
+        }
+        List<Token> inner = withoutCast(value);
+        if (inner.size() == 1) {
+            Token token = inner.get(0);
+            if (token.kind() == Kind.PARAMETER || token.kind() == Kind.NUMBER || token.isString()) {
+                String text = token.text();
+                String before = values.put(column, text);
+                if (before != null && !before.equals(text)) {
+                    lists.put(column, true);
+                }
+            }
+        }
+    }
+
+    private static @Nullable ColumnOf column(List<Token> side) {
+        List<Token> tokens = withoutCast(side);
+        boolean isColumn = tokens.size() == 3
+                && tokens.get(0).isIdentifier()
+                && tokens.get(1).is(".")
+                && tokens.get(2).isIdentifier();
+        return isColumn ? new ColumnOf(name(tokens.get(0)), name(tokens.get(2))) : null;
+    }
+
+    private static String name(Token token) {
+        return token.kind() == Kind.NAME ? token.text().replace("\"\"", "\"") : token.text();
+    }
+
+    /** {@code (x)::type}, {@code 'x'::type} and {@code ((x))} without all but x. */
+    private static List<Token> withoutCast(List<Token> tokens) {
+        List<Token> inner = withoutParentheses(tokens);
+        List<Integer> casts = topLevel(inner, "::");
+        return casts.isEmpty() ? inner : withoutCast(inner.subList(0, casts.get(0)));
+    }
+
+    private static List<Token> withoutParentheses(List<Token> tokens) {
+        List<Token> inner = tokens;
+        while (inner.size() > 2 && inner.get(0).is("(") && close(inner) == inner.size() - 1) {
+            inner = inner.subList(1, inner.size() - 1);
+        }
+        return inner;
+    }
+
+    /** The place of the parenthesis that closes the first. */
+    private static int close(List<Token> tokens) {
+        int depth = 0;
+        for (int i = 0; i < tokens.size(); i++) {
+            depth += tokens.get(i).is("(") ? 1 : tokens.get(i).is(")") ? -1 : 0;
+            if (depth == 0) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    private static List<Integer> topLevel(List<Token> tokens, String word) {
+        List<Integer> places = new ArrayList<>();
+        int depth = 0;
+        for (int i = 0; i < tokens.size(); i++) {
+            Token token = tokens.get(i);
+            depth += token.is("(") || token.is("[") ? 1 : token.is(")") || token.is("]") ? -1 : 0;
+            if (depth == 0 && token.is(word)) {
+                places.add(i);
+            }
+        }
+        return places;
+    }
+}

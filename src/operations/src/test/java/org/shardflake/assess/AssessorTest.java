@@ -1,0 +1,335 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.assess;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.InstanceOfAssertFactories.throwable;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.shardflake.ShardflakeException;
+import org.shardflake.assess.Assessment.Obstacle;
+import org.shardflake.assess.Assessment.Routing;
+import org.shardflake.assess.Assessment.Table;
+import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.server.ServerUrl;
+
+class AssessorTest {
+
+    private static PostgresCluster cluster;
+    private static ServerUrl url;
+
+    @BeforeAll
+    static void start() throws SQLException {
+        cluster = PostgresCluster.builder()
+                .servers(1)
+                .setting("shared_preload_libraries", "pg_stat_statements")
+                .start();
+        url = ServerUrl.parse(cluster.server(0).uri("postgres"));
+        execute(SHOP);
+    }
+
+    @AfterAll
+    static void stop() {
+        cluster.close();
+    }
+
+    private static void execute(String sql) throws SQLException {
+        try (Connection connection = connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    private static Connection connect() throws SQLException {
+        return cluster.server(0).connect();
+    }
+
+    private static Map<String, String> places(Assessment assessment) {
+        Map<String, String> places = new TreeMap<>();
+        for (Table table : assessment.tables()) {
+            places.put(table.name(), (table.placement() + " " + table.path()).strip());
+        }
+        return places;
+    }
+
+    private static List<String> problems(Assessment assessment, String name) {
+        return assessment.tables().stream()
+                .filter(table -> table.name().equals(name))
+                .flatMap(table -> table.obstacles().stream())
+                .map(Obstacle::problem)
+                .toList();
+    }
+
+    private static final String SHOP = """
+            CREATE TABLE country (code char(2) PRIMARY KEY, name text NOT NULL);
+            CREATE TABLE users (id bigserial PRIMARY KEY, email text NOT NULL UNIQUE, country char(2) REFERENCES country, invited_by bigint REFERENCES users);
+            CREATE TABLE product (id serial PRIMARY KEY, name text NOT NULL, created_by bigint REFERENCES users);
+            CREATE TABLE product_name (product integer REFERENCES product, language text, name text, PRIMARY KEY (product, language));
+            CREATE TABLE orders (id bigserial PRIMARY KEY, user_id bigint NOT NULL REFERENCES users, at timestamptz NOT NULL DEFAULT now());
+            CREATE TABLE item (order_id bigint REFERENCES orders, line integer, product integer NOT NULL REFERENCES product, price numeric NOT NULL,
+                               PRIMARY KEY (order_id, line));
+            CREATE TABLE refund (id bigserial PRIMARY KEY, order_id bigint NOT NULL, line integer NOT NULL, FOREIGN KEY (order_id, line) REFERENCES item);
+            CREATE TABLE session (token uuid PRIMARY KEY, user_id bigint NOT NULL);
+            CREATE TABLE follow (follower bigint REFERENCES users, followed bigint REFERENCES users, PRIMARY KEY (follower, followed));
+            CREATE TABLE job (id bigserial PRIMARY KEY, payload oid, done boolean);
+            CREATE TABLE event (user_id bigint NOT NULL, at date NOT NULL, kind text) PARTITION BY RANGE (at);
+            CREATE TABLE event_2026 PARTITION OF event FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
+            INSERT INTO country VALUES ('at', 'Austria'), ('nz', 'New Zealand');
+            INSERT INTO users (email, country) SELECT 'u' || n, 'at' FROM generate_series(1, 3000) n;
+            INSERT INTO product (name) SELECT 'p' || n FROM generate_series(1, 50) n;
+            INSERT INTO orders (user_id) SELECT 1 + n % 3000 FROM generate_series(1, 9000) n;
+            INSERT INTO item SELECT id, 1, 1 + id % 50, 9 FROM orders;
+            INSERT INTO refund (order_id, line) SELECT order_id, line FROM item WHERE order_id % 40 = 0;
+            INSERT INTO session SELECT gen_random_uuid(), n FROM generate_series(1, 500) n;
+            INSERT INTO follow SELECT n, n + 1 FROM generate_series(1, 2000) n;
+            INSERT INTO event SELECT n, '2026-03-01', 'login' FROM generate_series(1, 2000) n;
+            ANALYZE
+            """;
+
+    @Test
+    void everyTableOfAShopHasAPlace() throws SQLException {
+        Assessment shop = Assessor.assess(url, null, "");
+
+        assertThat(shop.key().name()).isEqualTo("users.id");
+        assertThat(shop.key().values()).isEqualTo(3000);
+        assertThat(places(shop))
+                .containsExactlyInAnyOrderEntriesOf(Map.ofEntries(
+                        Map.entry("country", "REFERENCE"),
+                        Map.entry("users", "PRIMARY_KEY id"),
+                        Map.entry("product", "REFERENCE"),
+                        Map.entry("product_name", "REFERENCE"),
+                        Map.entry("orders", "COLUMN user_id"),
+                        Map.entry("item", "PATH order_id -> orders.user_id"),
+                        Map.entry("refund", "PATH (order_id, line) -> item.order_id -> orders.user_id"),
+                        Map.entry("session", "COLUMN user_id"),
+                        Map.entry("follow", "COLUMN follower"),
+                        Map.entry("job", "STAYS"),
+                        Map.entry("event", "COLUMN user_id")));
+        assertThat(problems(shop, "users"))
+                .anyMatch(problem -> problem.contains("unique index users_email_key"))
+                .anyMatch(problem -> problem.contains("users_invited_by_fkey"));
+        assertThat(problems(shop, "follow")).anyMatch(problem -> problem.endsWith("also by followed"));
+        assertThat(problems(shop, "event")).contains("it has no primary key", "it is partitioned");
+        assertThat(problems(shop, "item")).containsExactly("it has no column with the key");
+        assertThat(problems(shop, "orders")).isEmpty();
+    }
+
+    /** The query that the report gives finds for every row the key that the way through the foreign keys leads to. */
+    @Test
+    void theQueryOfAPathFindsTheKey() throws SQLException {
+        String query = Assessor.assess(url, null, "").tables().stream()
+                .filter(table -> table.name().equals("refund"))
+                .map(Table::keyQuery)
+                .findFirst()
+                .orElseThrow();
+        try (Connection connection = connect();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("""
+                        SELECT count(*) FILTER (WHERE (%s) = (SELECT user_id FROM orders o WHERE o.id = refund.order_id)), count(*) FROM refund
+                        """.formatted(query))) {
+            row.next();
+            assertThat(row.getLong(1)).isEqualTo(row.getLong(2)).isEqualTo(225);
+        }
+    }
+
+    @Test
+    void aColumnThatAllTablesHaveIsAKeyWithoutATable() throws SQLException {
+        execute("CREATE DATABASE invoices");
+        try (Connection connection = cluster.server(0).connect("invoices");
+                Statement statement = connection.createStatement()) {
+            statement.execute("""
+                CREATE SCHEMA app;
+                CREATE TABLE app."Invoice" (id uuid PRIMARY KEY, tenant text NOT NULL, number integer NOT NULL, UNIQUE (tenant, number));
+                CREATE TABLE app.line (id uuid PRIMARY KEY, tenant text NOT NULL, invoice uuid NOT NULL REFERENCES app."Invoice");
+                INSERT INTO app."Invoice" SELECT gen_random_uuid(), 't' || n % 400, n FROM generate_series(1, 4000) n;
+                INSERT INTO app.line SELECT gen_random_uuid(), tenant, id FROM app."Invoice";
+                ANALYZE
+                """);
+        }
+        ServerUrl url = ServerUrl.parse(cluster.server(0).uri("invoices"));
+        Assessment invoices = Assessor.assess(url, "tenant", "SELECT * FROM app.line WHERE tenant = ?");
+
+        assertThat(places(invoices)).isEqualTo(Map.of("app.\"Invoice\"", "COLUMN tenant", "app.line", "COLUMN tenant"));
+        assertThat(problems(invoices, "app.\"Invoice\"")).isEmpty();
+        assertThat(invoices.statements().get(0).routing()).isEqualTo(Routing.KEY);
+        assertThatThrownBy(() -> Assessor.assess(url, "nothing", ""))
+                .hasMessage("nothing is not a possible key")
+                .asInstanceOf(throwable(ShardflakeException.class))
+                .extracting(e -> e.hint().orElseThrow())
+                .asString()
+                .contains("tenant");
+    }
+
+    @Test
+    void whatPgStatStatementsRecordedIsSorted() throws SQLException {
+        execute("CREATE EXTENSION pg_stat_statements; SELECT pg_stat_statements_reset()");
+        execute("""
+                SELECT * FROM orders WHERE user_id = 7; SELECT * FROM orders WHERE user_id = 8;
+                SELECT count(*) FROM users WHERE email = 'u7'; UPDATE job SET done = true; INSERT INTO product (name) VALUES ('x'); VACUUM job
+                """.replace("VACUUM job", "SELECT 1"));
+        Assessment shop = Assessor.assess(url, null, null);
+
+        assertThat(shop.source()).isEqualTo("pg_stat_statements");
+        Map<String, Assessment.Statement> sorted = new TreeMap<>();
+        shop.statements().forEach(statement -> sorted.put(statement.sql(), statement));
+        assertThat(sorted.get("SELECT * FROM orders WHERE user_id = $1").routing())
+                .isEqualTo(Routing.KEY);
+        assertThat(sorted.get("SELECT * FROM orders WHERE user_id = $1").calls())
+                .isEqualTo(2);
+        assertThat(sorted.get("SELECT count(*) FROM users WHERE email = $1").routing())
+                .isEqualTo(Routing.NO_KEY);
+        assertThat(sorted.get("UPDATE job SET done = $1").routing()).isEqualTo(Routing.ELSEWHERE);
+    }
+
+    @Test
+    void statementsGoWhereTheirKeysAre() throws SQLException {
+        Map<String, Routing> expected = Map.ofEntries(
+                Map.entry("SELECT * FROM orders WHERE user_id = $1 AND at > $2", Routing.KEY),
+                Map.entry("SELECT * FROM users u JOIN orders o ON o.user_id = u.id WHERE u.id = ?", Routing.KEY),
+                Map.entry(
+                        "SELECT * FROM orders o JOIN item i ON i.order_id = o.id JOIN product p ON p.id = i.product WHERE o.user_id = $1",
+                        Routing.KEY),
+                Map.entry("SELECT * FROM event WHERE user_id = 7", Routing.KEY),
+                Map.entry("SELECT * FROM users WHERE id = 7 FOR UPDATE", Routing.KEY),
+                Map.entry("INSERT INTO users (email) VALUES ($1)", Routing.KEY),
+                Map.entry("INSERT INTO orders (user_id) VALUES ($1) RETURNING id", Routing.KEY),
+                Map.entry("DELETE FROM session WHERE user_id = $1 AND token <> $2", Routing.KEY),
+                Map.entry("SELECT * FROM item WHERE order_id = $1", Routing.ID),
+                Map.entry("UPDATE orders SET at = now() WHERE id = $1", Routing.ID),
+                Map.entry("INSERT INTO item VALUES ($1, $2, $3, $4)", Routing.ID),
+                Map.entry("SELECT * FROM users WHERE id = ANY ($1)", Routing.SEVERAL_KEYS),
+                Map.entry("SELECT * FROM users WHERE id IN ($1, $2)", Routing.SEVERAL_KEYS),
+                Map.entry(
+                        "SELECT * FROM orders a, orders b WHERE a.user_id = $1 AND b.user_id = $2",
+                        Routing.SEVERAL_KEYS),
+                Map.entry("SELECT * FROM orders WHERE user_id = $1 OR at > $2", Routing.NO_KEY),
+                Map.entry("SELECT * FROM orders WHERE NOT user_id = $1", Routing.NO_KEY),
+                Map.entry("SELECT * FROM users WHERE email = $1", Routing.NO_KEY),
+                Map.entry("SELECT * FROM orders o, item i WHERE o.user_id = $1", Routing.NO_KEY),
+                Map.entry("SELECT * FROM orders o LEFT JOIN job j ON j.id = o.id WHERE o.user_id = $1", Routing.MIXED),
+                Map.entry("SELECT * FROM product", Routing.ELSEWHERE),
+                Map.entry("SELECT * FROM nowhere", Routing.NOT_PLANNED));
+
+        Assessment shop = Assessor.assess(url, "users.id", String.join(";\n", expected.keySet()) + "; VACUUM");
+
+        Map<String, Routing> sorted = new TreeMap<>();
+        shop.statements().forEach(statement -> sorted.put(statement.sql(), statement.routing()));
+        assertThat(sorted).containsExactlyInAnyOrderEntriesOf(expected);
+    }
+
+    /** Runs random joins: those that are said to have one key find rows of no other. */
+    @Test
+    void aStatementThatHasOneKeyFindsRowsOfNoOther() throws SQLException {
+        long seed = System.nanoTime();
+        Random random = new Random(seed);
+        List<String> queries = new ArrayList<>();
+        for (int i = 0; i < 300; i++) {
+            queries.add(randomQuery(random));
+        }
+        Assessment shop = Assessor.assess(url, "users.id", String.join(";\n", queries));
+        int keyed = 0;
+        int others = 0;
+        try (Connection connection = connect();
+                Statement statement = connection.createStatement()) {
+            for (Assessment.Statement one : shop.statements()) {
+                assertThat(one.routing()).as(one.sql()).isNotEqualTo(Routing.NOT_PLANNED);
+                if (one.routing() != Routing.KEY) {
+                    others++;
+                    continue;
+                }
+                keyed++;
+                Set<Long> keys = new HashSet<>();
+                try (ResultSet row = statement.executeQuery(one.sql() + " LIMIT 2000")) {
+                    int columns = row.getMetaData().getColumnCount();
+                    while (row.next()) {
+                        for (int column = 1; column <= columns; column++) {
+                            long key = row.getLong(column);
+                            if (!row.wasNull()) {
+                                keys.add(key);
+                            }
+                        }
+                    }
+                }
+                assertThat(keys).as("seed %s: %s", seed, one.sql()).hasSizeLessThanOrEqualTo(1);
+            }
+        }
+        assertThat(keyed).as("seed %s", seed).isGreaterThan(10);
+        assertThat(others).as("seed %s", seed).isGreaterThan(10);
+    }
+
+    /** A join of some tables that selects the key of each row, with the conditions that applications have, and some that have none. */
+    private static String randomQuery(Random random) {
+        List<String> tables = new ArrayList<>(List.of("users u", "orders o", "item i", "session s"));
+        Collections.shuffle(tables, random);
+        tables = tables.subList(0, 1 + random.nextInt(3));
+        Map<String, String> keys = Map.of(
+                "u", "u.id",
+                "o", "o.user_id",
+                "i", "(SELECT k.user_id FROM orders k WHERE k.id = i.order_id)",
+                "s", "s.user_id");
+        List<String> conditions = new ArrayList<>();
+        List<String> possible = List.of(
+                "u.id = o.user_id",
+                "i.order_id = o.id",
+                "s.user_id = u.id",
+                "s.user_id = o.user_id",
+                "u.id = 7",
+                "o.user_id = 7",
+                "s.user_id = 7",
+                "(o.user_id = 7 OR o.id = 9)",
+                "u.id IN (7, 8)",
+                "o.id = 4007",
+                "i.order_id = 4007",
+                "u.email = 'u7'",
+                "o.user_id = 8",
+                "i.line = o.id",
+                "u.id = o.id",
+                "NOT u.id = 7",
+                "u.id = i.product",
+                "u.id - 1 = 6",
+                "o.user_id::text = '7'");
+        for (String condition : possible) {
+            if (random.nextInt(3) == 0 && hasTables(condition, tables)) {
+                conditions.add(condition);
+            }
+        }
+        // So that no join of all rows with all others takes long.
+        for (String table : tables) {
+            if (table.equals("item i")) {
+                conditions.add("i.line < 2");
+            }
+        }
+        List<String> selected = tables.stream()
+                .map(table -> keys.get(table.substring(table.length() - 1)))
+                .toList();
+        return "SELECT " + String.join(", ", selected) + " FROM " + String.join(", ", tables)
+                + (conditions.isEmpty() ? "" : " WHERE " + String.join(" AND ", conditions));
+    }
+
+    private static boolean hasTables(String condition, List<String> tables) {
+        for (String alias : List.of("u", "o", "i", "s")) {
+            boolean needs = condition.matches("(?s)(^|.*\\W)" + alias + "\\..*");
+            if (needs && tables.stream().noneMatch(table -> table.endsWith(" " + alias))) {
+                return false;
+            }
+        }
+        return true;
+    }
+}
