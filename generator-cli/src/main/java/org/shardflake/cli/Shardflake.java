@@ -34,6 +34,7 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.cli.output.TerminalSize;
+import org.shardflake.cli.server.PasswordCommands;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
@@ -108,7 +109,8 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
     private final Invocation invocation;
 
     private Shardflake(InputStream in, Map<String, String> environment, Optional<Predicate<String>> agreement) {
-        this.invocation = new Invocation(in, environment, new Settings(environment), agreement);
+        this.invocation = new Invocation(
+                in, environment, new Settings(environment), new PasswordCommands(environment), agreement);
     }
 
     public static void main(String[] args) {

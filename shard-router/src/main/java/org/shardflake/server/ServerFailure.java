@@ -35,6 +35,10 @@ public enum ServerFailure {
             Kind.FAILURE,
             "check sslmode and sslrootcert in the URL, and ssl in the server's settings",
             is(SSLException.class).or(is(CertificateException.class)).or(says("does not support SSL"))),
+    PASSWORD(
+            Kind.FAILURE,
+            "run the password command by itself, with PGHOST, PGPORT, PGDATABASE and PGUSER set, or look into the application's source of passwords",
+            is(PasswordUnavailableException.class)),
     LOGIN(
             Kind.FAILURE,
             "give the password in PGPASSWORD, in ~/.pgpass or in the URL, and check pg_hba.conf",

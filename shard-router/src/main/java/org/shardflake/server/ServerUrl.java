@@ -46,6 +46,11 @@ public final class ServerUrl {
     /** The environment variable that names the origin of changes in the history of the shard map. */
     public static final String ORIGIN = "SHARDFLAKE_ORIGIN";
 
+    /** The environment variables with the login of subscriptions, where that has to differ from ours. */
+    private static final String REPLICATION_USER = "SHARDFLAKE_REPLICATION_USER";
+
+    private static final String REPLICATION_PASSWORD = "SHARDFLAKE_REPLICATION_PASSWORD";
+
     /** SQLSTATEs by which poolers refuse a login with settings: an unknown parameter, something they lack. */
     private static final Set<String> REFUSED_OPTIONS = Set.of("08P01", "0A000", "42704");
 
@@ -507,10 +512,21 @@ public final class ServerUrl {
 
     /**
      * The connection string for other PostgreSQL servers, in libpq's {@code name='value'} form: for subscriptions,
-     * whose slots are on whichever host is then the primary. Contains the password, if there is one.
+     * whose slots are on whichever host is then the primary. Contains the password, if there is one; the user and the password are
+     * those of {@code SHARDFLAKE_REPLICATION_USER} and {@code SHARDFLAKE_REPLICATION_PASSWORD}, if these are set.
      */
     public String conninfo() {
-        return libpqParameters().entrySet().stream()
+        Map<String, String> parameters = new LinkedHashMap<>(libpqParameters());
+        String user = environment.getOrDefault(REPLICATION_USER, "");
+        String password = environment.getOrDefault(REPLICATION_PASSWORD, "");
+        if (!user.isEmpty()) {
+            parameters.put("user", user);
+            parameters.remove("password"); // That of another user.
+        }
+        if (!password.isEmpty()) {
+            parameters.put("password", password);
+        }
+        return parameters.entrySet().stream()
                 .map(parameter -> "%s='%s'"
                         .formatted(
                                 parameter.getKey(),
@@ -518,7 +534,18 @@ public final class ServerUrl {
                 .collect(Collectors.joining(" "));
     }
 
-    /** The parameters of {@link #conninfo}, by name. */
+    /**
+     * Whether {@link #conninfo} has no password that lasts: a subscription keeps what it was made with, while a {@link PasswordSource} is
+     * asked for each connection.
+     */
+    public boolean lacksReplicationLogin() {
+        return passwords != null
+                && source.getPassword() == null
+                && environment.getOrDefault(REPLICATION_USER, "").isEmpty()
+                && environment.getOrDefault(REPLICATION_PASSWORD, "").isEmpty();
+    }
+
+    /** The parameters of a connection, by name. */
     public Map<String, String> libpqParameters() {
         Map<String, @Nullable String> parameters = new LinkedHashMap<>();
         parameters.put("host", String.join(",", source.getServerNames()));

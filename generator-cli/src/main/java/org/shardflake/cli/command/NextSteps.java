@@ -48,7 +48,7 @@ public final class NextSteps {
     }
 
     private void installation(Setting setting) throws SQLException {
-        ServerUrl url = ServerAccess.parse(setting.value(), invocation.environment());
+        ServerUrl url = invocation.url(setting.value());
         out.printf("Catalog %s, from the %s%n", url, setting.origin());
         try {
             map(url, ShardCatalog.at(url).load());
@@ -84,7 +84,7 @@ public final class NextSteps {
     /** Whether the first server with shards has any of them. */
     private boolean isDeployed(ShardMap map) throws SQLException {
         Server server = map.server(0);
-        try (Connection connection = ServerAccess.connect(ServerAccess.parse(server.url(), invocation.environment()))) {
+        try (Connection connection = ServerAccess.connect(invocation.url(server.url()))) {
             return Sql.isTrue(
                     connection, "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$')");
         }

@@ -27,6 +27,7 @@ public final class Settings {
             "catalog",
             "local",
             "output",
+            "password-command",
             "changelog",
             "search-path",
             "contexts",

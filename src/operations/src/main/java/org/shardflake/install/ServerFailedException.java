@@ -46,7 +46,7 @@ public final class ServerFailedException extends ShardflakeException {
     }
 
     private static String connecting(ServerUrl url, SQLException e, Optional<ServerFailure> failure) {
-        if (failure.filter(List.of(ServerFailure.STANDBY, ServerFailure.POOLER)::contains)
+        if (failure.filter(List.of(ServerFailure.STANDBY, ServerFailure.POOLER, ServerFailure.PASSWORD)::contains)
                 .isPresent()) {
             return String.valueOf(e.getMessage());
         }

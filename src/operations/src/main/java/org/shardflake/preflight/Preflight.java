@@ -29,6 +29,7 @@ import org.shardflake.preflight.PreflightCheck.Outcome;
 import org.shardflake.replication.ChangeStreams;
 import org.shardflake.replication.InboundSubscriptions;
 import org.shardflake.replication.Replication;
+import org.shardflake.replication.ReplicationLogin;
 import org.shardflake.replication.WorkerSettings;
 import org.shardflake.server.SessionFailedException;
 import org.shardflake.sql.FunctionLibrary;
@@ -143,6 +144,9 @@ public final class Preflight {
 
     /** Checks connections while the target is a standby, on which nothing can be created. */
     private void checkReachable() throws SQLException {
+        if (lacksLogin("source-reaches-target", target) || lacksLogin("target-reaches-source", source)) {
+            return;
+        }
         if (Replication.silencesTheLog(from)) {
             checkReachable("source-reaches-target", from, "shardflake_preflight", target, source, ANY);
         } else {
@@ -760,6 +764,14 @@ public final class Preflight {
         }
     }
 
+    private boolean lacksLogin(String name, MoveServer publisher) {
+        if (!publisher.url().lacksReplicationLogin()) {
+            return false;
+        }
+        add(name, Outcome.FAILED, ReplicationLogin.expires(publisher.name()), ReplicationLogin.REMEDY);
+        return true;
+    }
+
     private static void dropPublication(Connection publishing, String name) throws SQLException {
         if (!name.isEmpty()) {
             Sql.execute(publishing, "DROP PUBLICATION " + name);
@@ -774,6 +786,9 @@ public final class Preflight {
             MoveServer subscribing,
             String parameters)
             throws SQLException {
+        if (lacksLogin(name, publisher)) {
+            return;
+        }
         try (Sql.Ending ending = Sql.rollingBack(subscriber)) {
             Replication.createSubscription(
                     subscriber,

@@ -25,6 +25,7 @@ import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.ReferenceChangelog;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.replication.Replication;
+import org.shardflake.replication.ReplicationLogin;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
 import org.shardflake.sql.FunctionLibrary;
@@ -72,6 +73,7 @@ public final class ReferenceTables {
      * @throws ShardflakeException if the changelog or a server forbids it; no server was changed, unless it says so
      */
     public Deployment deploy(Path changelog, DeploySettings settings, IdLayout layout, @Nullable String home) {
+        ReplicationLogin.require(urls);
         return Sql.translating(() -> {
             try (ReferenceChangelog read = ReferenceChangelog.open(changelog, settings);
                     ReferenceSession session = ReferenceSession.open(catalog, urls)) {
@@ -205,6 +207,7 @@ public final class ReferenceTables {
 
     /** Changes the server where the tables are written. Nothing that was written before is lost; writers wait or retry for a moment. */
     public void move(String to) {
+        ReplicationLogin.require(urls);
         Sql.translating(() -> {
             try (ReferenceSession session = ReferenceSession.open(catalog, urls)) {
                 new HomeMove(session).run(to);
@@ -214,6 +217,7 @@ public final class ReferenceTables {
 
     /** Repairs all servers: tables and rows as the home has them, and streams. Returns how many rows were changed, by server. */
     public Map<String, Long> repair() {
+        ReplicationLogin.require(urls);
         return Sql.translating(() -> {
             try (ReferenceSession session = ReferenceSession.open(catalog, urls)) {
                 Home home = session.settledHome();
@@ -236,6 +240,7 @@ public final class ReferenceTables {
         if (home(catalog).isEmpty()) {
             return;
         }
+        ReplicationLogin.require(urls);
         Sql.translating(() -> {
             try (ReferenceSession session = ReferenceSession.open(catalog, urls)) {
                 session.bring(session.settledHome(), session.server(server));

@@ -10,9 +10,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import org.apiguardian.api.API;
@@ -180,22 +178,13 @@ public final class Splitter {
         List<SplitChecks.KnownUrl> known = new ArrayList<>();
         known.add(new SplitChecks.KnownUrl("the catalog's URL", catalogUrl, true));
         for (Server server : ShardCatalog.at(catalogUrl).load().servers()) {
-            Map<String, String> login = credentials(server);
-            known.add(new SplitChecks.KnownUrl(
-                    "the URL of " + server.name(), ServerUrl.parse(server.url(), login), true));
+            ServerUrl login = servers.apply(server.name()).url();
+            known.add(new SplitChecks.KnownUrl("the URL of " + server.name(), login.another(server.url()), true));
             server.applicationUrl()
                     .ifPresent(url -> known.add(new SplitChecks.KnownUrl(
-                            "the application URL of " + server.name(), ServerUrl.parse(url, login), false)));
+                            "the application URL of " + server.name(), login.another(url), false)));
         }
         return known;
-    }
-
-    private Map<String, String> credentials(Server server) {
-        Map<String, String> parameters = servers.apply(server.name()).url().libpqParameters();
-        Map<String, String> environment = new HashMap<>();
-        Optional.ofNullable(parameters.get("user")).ifPresent(user -> environment.put("PGUSER", user));
-        Optional.ofNullable(parameters.get("password")).ifPresent(password -> environment.put("PGPASSWORD", password));
-        return environment;
     }
 
     /**

@@ -13,7 +13,6 @@ import org.shardflake.cli.command.option.CatalogOrigin;
 import org.shardflake.cli.command.option.Invocation;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Model.CommandSpec;
 
@@ -29,8 +28,7 @@ final class CatalogEpoch {
      */
     static IdLayout read(CommandSpec command, Setting origin) {
         CatalogOrigin.tell(command, origin);
-        ServerUrl url =
-                ServerAccess.parse(origin.value(), Invocation.of(command).environment());
+        ServerUrl url = Invocation.of(command).url(origin.value());
         try {
             return ShardCatalog.at(url.toRead(() -> {})).load().layout();
         } catch (CatalogMissingException e) {

@@ -97,7 +97,7 @@ final class IdGenerateCommand implements Callable<Integer> {
         }
         Invocation invocation = Invocation.of(spec);
         IdPrinter printer = new IdPrinter(spec.commandLine().getOut(), output.format());
-        SchemeRun run = new SchemeRun(scheme, epoch, servers == null ? List.of() : servers, invocation.environment());
+        SchemeRun run = new SchemeRun(scheme, epoch, servers == null ? List.of() : servers, invocation);
         run.generate(worker, shard, timeSequential, count, printer);
         return ExitCodes.OK;
     }

@@ -98,7 +98,7 @@ final class IdNextCommand implements Callable<Integer> {
             throw CliException.usage("count %s is out of range 1..%s".formatted(count, Long.MAX_VALUE));
         }
         Invocation invocation = Invocation.of(spec);
-        ServerUrl url = ServerAccess.parse(server, invocation.environment());
+        ServerUrl url = invocation.url(server);
         try (Connection connection = ServerAccess.connect(url)) {
             DeployedLayout.read(connection);
             draw(IdSource.find(connection, url, shard, table), url);

@@ -7,13 +7,12 @@ package org.shardflake.cli.command.id;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
-import java.util.Map;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.cli.command.option.Invocation;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.install.ServerFailedException;
 import org.shardflake.scheme.ClockStandsException;
 import org.shardflake.scheme.ClockWentBackException;
@@ -32,14 +31,14 @@ final class SchemeRun {
     private final Scheme scheme;
     private final List<ServerUrl> servers;
 
-    SchemeRun(String name, @Nullable Instant epoch, List<String> urls, Map<String, String> environment) {
+    SchemeRun(String name, @Nullable Instant epoch, List<String> urls, Invocation invocation) {
         try {
             Scheme named = Schemes.named(name);
             scheme = epoch == null ? named : named.withEpoch(epoch);
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }
-        servers = urls.stream().map(url -> ServerAccess.parse(url, environment)).toList();
+        servers = urls.stream().map(invocation::url).toList();
     }
 
     void generate(@Nullable Long worker, int shard, boolean timeSequential, long count, IdPrinter printer) {

@@ -16,7 +16,6 @@ import org.shardflake.cli.command.option.Invocation;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.FileFailure;
-import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.yaml.TextFile;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -90,8 +89,7 @@ public final class AdoptAssessCommand implements Runnable {
         if (top < 0) {
             throw CliException.usage("--top is %s, and must be 0 or more".formatted(top));
         }
-        Assessment assessment =
-                Assessor.assess(ServerAccess.parse(from, Invocation.of(spec).environment()), key, read(statements));
+        Assessment assessment = Assessor.assess(Invocation.of(spec).url(from), key, read(statements));
         if (html != null) {
             write(html, AssessPage.of(assessment));
         }

@@ -5,6 +5,7 @@
 package org.shardflake.cli.command.option;
 
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -16,7 +17,6 @@ import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.gateway.Gateways;
 import org.shardflake.install.Installation;
 import org.shardflake.lookup.LookupTables;
@@ -38,6 +38,14 @@ public class CatalogMixin {
                     + " from PGPASSWORD or ~/.pgpass (default: SHARDFLAKE_CATALOG, or catalog in shardflake.yaml, or the"
                     + " local cluster).")
     private @Nullable String url;
+
+    @Option(
+            names = "--password-command",
+            paramLabel = "COMMAND",
+            description =
+                    "A program with its arguments that prints the password for PGUSER at PGHOST, PGPORT and PGDATABASE; run"
+                            + " without a shell, at each new connection but not more often than every 5 s for one server.")
+    private @Nullable String passwordCommand;
 
     private boolean isToldOfOrigin;
     private boolean isToldOfStandby;
@@ -71,9 +79,16 @@ public class CatalogMixin {
                 .map(ServerUrl::withoutPassword);
     }
 
-    /** The arguments that give the catalog to another command, with its password. */
+    /** The arguments that give the catalog to another command, with its password or the command that prints it. */
     public final List<String> arguments() {
-        return url != null && !url.isBlank() ? List.of("--catalog", url) : List.of();
+        List<String> arguments = new ArrayList<>();
+        if (url != null && !url.isBlank()) {
+            arguments.addAll(List.of("--catalog", url));
+        }
+        if (passwordCommand != null) {
+            arguments.add("--password-command=" + passwordCommand);
+        }
+        return arguments;
     }
 
     /** The catalog, not yet connected. */
@@ -140,9 +155,9 @@ public class CatalogMixin {
                 : CatalogOrigin.find(invocation());
     }
 
-    /** A URL, with missing parts taken from the environment. */
+    /** A URL, with missing parts taken from the environment and the password command. */
     public ServerUrl parse(String text) {
-        return ServerAccess.parse(text, invocation().environment());
+        return invocation().url(text, passwordCommand);
     }
 
     /** The URL of a server of the shard map, with missing parts taken from the environment, for sessions whose failures name it. */

@@ -18,6 +18,7 @@ import org.shardflake.cli.local.LocalInstallation;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.cluster.LocalServer;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 
 /** The catalog that a command uses if its command line names none. */
 public final class CatalogOrigin {
@@ -44,10 +45,19 @@ public final class CatalogOrigin {
 
     /**
      * Warns where a password is about to go if only a file in the current directory names the server: whoever wrote that file may not be the
-     * password's owner.
+     * password's owner. Also says which program such a file has run for the password.
      */
     public static void tell(CommandSpec command, Setting catalog) {
         Invocation invocation = Invocation.of(command);
+        OptionSpec option = command.findOption("--" + Invocation.PASSWORD_COMMAND);
+        invocation
+                .settings()
+                .find(Invocation.PASSWORD_COMMAND)
+                .filter(invocation.settings()::isFound)
+                .filter(found -> option == null || found.value().equals(option.getValue()))
+                .ifPresent(found -> command.commandLine()
+                        .getErr()
+                        .printf("password command: %s, from %s in this directory%n", found.value(), found.origin()));
         if (invocation.settings().isFound(catalog)
                 && hasPassword(invocation.environment())
                 && ServerAccess.lacksPassword(catalog.value())) {

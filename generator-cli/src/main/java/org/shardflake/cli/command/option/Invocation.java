@@ -10,7 +10,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
+import org.shardflake.cli.server.PasswordCommands;
+import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.server.ServerUrl;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 
@@ -20,10 +25,18 @@ import picocli.CommandLine.Model.CommandSpec;
  * @param in its standard input
  * @param environment its environment variables
  * @param settings option values from the environment and the file
+ * @param passwords its password commands
  * @param agreement asks a question of someone who is at no terminal, if there is someone
  */
 public record Invocation(
-        InputStream in, Map<String, String> environment, Settings settings, Optional<Predicate<String>> agreement) {
+        InputStream in,
+        Map<String, String> environment,
+        Settings settings,
+        PasswordCommands passwords,
+        Optional<Predicate<String>> agreement) {
+
+    /** The option and the setting with the password command, without its dashes. */
+    public static final String PASSWORD_COMMAND = "password-command";
 
     /** The root command, which holds the invocation. */
     public interface Root {
@@ -39,6 +52,17 @@ public record Invocation(
          * @param agreement takes the question before a change, and answers it
          */
         int run(List<String> args, OutputStream output, Map<String, String> environment, Predicate<String> agreement);
+    }
+
+    /** A URL, with missing parts taken from the environment, and the password from the command that is set for it, if there is one. */
+    public ServerUrl url(String text) {
+        return url(text, settings.find(PASSWORD_COMMAND).map(Setting::value).orElse(null));
+    }
+
+    /** The same, with the password command of the command line. */
+    public ServerUrl url(String text, @Nullable String passwordCommand) {
+        ServerUrl url = ServerAccess.parse(text, environment);
+        return passwordCommand == null || passwordCommand.isBlank() ? url : url.asking(passwords.of(passwordCommand));
     }
 
     public static Invocation of(CommandSpec command) {

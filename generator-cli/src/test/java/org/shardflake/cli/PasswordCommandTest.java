@@ -1,0 +1,217 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.SQLException;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.cli.Cli.Result;
+import org.shardflake.cluster.ManagedRole;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.cluster.TestDatabase;
+
+/** Commands whose password is printed by a program, on servers that ask for it by SCRAM. */
+final class PasswordCommandTest {
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    private static final String ROLE = "asked_by_command";
+
+    private static CliInstallation installation;
+
+    @TempDir
+    private static Path directory;
+
+    private static Path secret;
+    private static Path script;
+
+    @BeforeAll
+    static void createInstallation() throws Exception {
+        installation = new CliInstallation(postgres);
+        for (int server = 0; server < 2; server++) {
+            installation.execute(server, ManagedRole.createByPassword());
+            installation.execute(
+                    server,
+                    "CREATE ROLE %s LOGIN SUPERUSER; GRANT %s TO %1$s".formatted(ROLE, ManagedRole.BY_PASSWORD));
+            installation.execute(
+                    server,
+                    "CREATE ROLE lasting LOGIN REPLICATION PASSWORD 'it lasts'; GRANT %s TO lasting"
+                            .formatted(ManagedRole.BY_PASSWORD));
+        }
+        rotate();
+        installation.drop();
+        assertThat(launch(Map.of(), "init", "--shards=8", "--server=db1=" + url(0), "--server=db2=" + url(1))
+                        .exitCode())
+                .isZero();
+        Path changelog = directory.resolve("app.sql");
+        Files.writeString(changelog, """
+                --liquibase formatted sql
+                --changeset app:1
+                CREATE TABLE ${shard.schema}.note (id bigint PRIMARY KEY, uid bigint NOT NULL);
+                """);
+        assertThat(launch(Map.of(), "schema", "deploy", "--changelog=" + changelog)
+                        .exitCode())
+                .isZero();
+    }
+
+    @AfterAll
+    static void dropRoles() throws SQLException {
+        installation.drop();
+        for (int server = 0; server < 2; server++) {
+            installation.execute(server, "DROP OWNED BY %s; DROP ROLE %1$s, lasting".formatted(ROLE));
+        }
+    }
+
+    @BeforeEach
+    void beginAgain() throws Exception {
+        rotate();
+    }
+
+    private static void rotate() throws Exception {
+        secret = directory.resolve("secret");
+        script = directory.resolve("print password");
+        Files.writeString(secret, "first secret");
+        write("echo \"$PGUSER $PGPORT $PGDATABASE\" >> '%1$s/asked'; cat '%1$s/secret'".formatted(directory));
+        Files.deleteIfExists(directory.resolve("asked"));
+        password("first secret");
+    }
+
+    private static void write(String line) throws IOException {
+        Files.writeString(script, "#!/bin/sh\n" + line + "\n");
+        Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwx------"));
+    }
+
+    private static void password(String password) throws SQLException {
+        for (int server = 0; server < 2; server++) {
+            installation.execute(server, "ALTER ROLE %s PASSWORD '%s'".formatted(ROLE, password));
+        }
+    }
+
+    private static String url(int server) {
+        TestDatabase database = postgres.database(server);
+        return CliInstallation.withoutPassword(database).replaceFirst("//[^@]*@", "//" + ROLE + "@");
+    }
+
+    private static Result launch(Map<String, String> more, String... args) {
+        Map<String, String> environment = new HashMap<>(Map.of(
+                "SHARDFLAKE_CATALOG",
+                url(0),
+                "SHARDFLAKE_PASSWORD_COMMAND",
+                "'" + script + "'",
+                "PGPASSWORD",
+                "not this one",
+                "PATH",
+                System.getenv("PATH")));
+        environment.putAll(more);
+        return Cli.launch(InputStream.nullInputStream(), environment, args);
+    }
+
+    @Test
+    void commandsLogInWithWhatItPrintsAlsoAfterARotation() throws Exception {
+        assertThat(launch(Map.of(), "map", "show").exitCode()).isZero();
+
+        password("second secret");
+        Files.writeString(secret, "second secret\n");
+        Result doctor = launch(Map.of(), "doctor", "--stacktrace");
+
+        assertThat(doctor.out() + doctor.err()).doesNotContain("secret", "refused");
+        assertThat(doctor.exitCode()).isZero();
+        assertThat(installation.query(0, "SELECT count(*) FROM shardflake_catalog.server WHERE url ~ 'secret'"))
+                .isEqualTo("0");
+        // One run for each server in each command, however many connections it opened.
+        assertThat(Files.readAllLines(directory.resolve("asked")))
+                .hasSizeLessThanOrEqualTo(6)
+                .allMatch(line -> line.startsWith(ROLE + " "));
+    }
+
+    @Test
+    void aFailureIsShownWithItsErrorsAndWithoutItsOutput() throws Exception {
+        write("echo 'first secret'; echo 'the token has expired: first secret' >&2; exit 7");
+
+        Result failed = launch(Map.of(), "map", "show");
+
+        assertThat(failed.exitCode()).isEqualTo(1);
+        assertThat(failed.err())
+                .contains("there is no password for user " + ROLE + " at localhost")
+                .contains("the password command failed with exit code 7: the token has expired: ***")
+                .contains("hint: run the password command by itself")
+                .doesNotContain("secret");
+
+        write("echo one; echo two");
+        assertThat(launch(Map.of(), "map", "show").err())
+                .contains("printed more than one line")
+                .doesNotContain("two");
+        write("exit 0");
+        assertThat(launch(Map.of(), "map", "show").err()).contains("printed nothing");
+        assertThat(launch(Map.of("SHARDFLAKE_PASSWORD_COMMAND", "nowhere/to-be-found"), "map", "show")
+                        .err())
+                .contains("cannot be started");
+    }
+
+    @Test
+    void noShellRunsIt() {
+        Result variable = launch(Map.of(), "map", "show", "--password-command=print --host $PGHOST");
+
+        assertThat(variable.exitCode()).isEqualTo(2);
+        assertThat(variable.err())
+                .isEqualTo(
+                        "error: the password command has $PGHOST, which stays as it is\n"
+                                + "hint: no shell runs it; for variables and pipes write sh -c '...', or name a script of your own\n");
+        assertThat(launch(Map.of(), "map", "show", "--password-command=print | head")
+                        .exitCode())
+                .isEqualTo(2);
+        assertThat(launch(Map.of(), "map", "show", "--password-command=print 'open")
+                        .err())
+                .contains("has a ' without its end");
+    }
+
+    @Test
+    void aShellMayBeNamed() throws Exception {
+        Result shown = launch(
+                Map.of(),
+                "map",
+                "show",
+                "--password-command=sh -c 'test \"$PGUSER\" = %s && cat \"%s\"'".formatted(ROLE, secret));
+
+        assertThat(shown.err()).isEmpty();
+        assertThat(shown.exitCode()).isZero();
+    }
+
+    @Test
+    void aMoveNeedsALoginThatLasts() throws Exception {
+        Result refused = launch(Map.of(), "move", "run", "--shards=0", "--to=db2");
+
+        assertThat(refused.exitCode()).isEqualTo(4);
+        assertThat(refused.err())
+                .contains("a subscription would keep a password of db1 that expires")
+                .contains("set SHARDFLAKE_REPLICATION_USER and SHARDFLAKE_REPLICATION_PASSWORD");
+        assertThat(installation.query(0, "SELECT count(*) FROM shardflake_catalog.move"))
+                .isEqualTo("0");
+
+        Result moved = launch(
+                Map.of("SHARDFLAKE_REPLICATION_USER", "lasting", "SHARDFLAKE_REPLICATION_PASSWORD", "it lasts"),
+                "move",
+                "run",
+                "--shards=0",
+                "--to=db2");
+
+        assertThat(moved.err()).doesNotContain("error:", "it lasts");
+        assertThat(moved.exitCode()).isZero();
+    }
+}
