@@ -99,7 +99,7 @@ public final class Assessor {
                 .toList();
         Judged chosen = choose(judged, key);
         List<Assessment.Key> others = judged.stream()
-                .filter(one -> one != chosen && one.weight() > 0)
+                .filter(one -> !one.equals(chosen) && one.weight() > 0)
                 .limit(OTHER_KEYS)
                 .map(Judged::key)
                 .toList();

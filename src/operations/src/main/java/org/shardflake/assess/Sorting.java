@@ -345,7 +345,7 @@ final class Sorting {
 
     /** How much speaks for the key, by the tables alone: the part of the data and of the writes that it shards, near and finely. */
     double weight() {
-        double fineness = Math.min(1, Math.log10(Math.max(values(), 2)) / 4);
+        double fineness = Math.min(1, Math.log10((double) Math.max(values(), 2)) / 4);
         double sharded = shardedPart(SourceTable::bytes) + shardedPart(SourceTable::writes);
         double weight = sharded * fineness * (1 - largestShare());
         // Without statements, a name says more than sizes do.

@@ -17,6 +17,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
 /** The tables of a database, by oid, and of each partition the table that it belongs to. */
@@ -164,6 +165,7 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
     }
 
     /** The table of this name, or the one that a partition of this name belongs to; null if it is not a table of the users. */
+    @Nullable
     Long find(String schema, String table) {
         return byName.get(name(schema, table));
     }
