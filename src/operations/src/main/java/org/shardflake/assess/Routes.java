@@ -75,7 +75,8 @@ final class Routes {
         spread(keyed);
         identified.addAll(keyed);
         spread(identified);
-        Routing inserted = target != null && intoShards ? insert(sorting.schema().table(target)) : Routing.KEY;
+        Routing inserted =
+                target != null && intoShards ? insert(sorting.schema().table(target)) : Routing.KEY;
         if (keyed.containsAll(sharded)) {
             return inserted;
         }

@@ -107,7 +107,7 @@ final class ShardWorkers {
             Optional<ShardFailure> failure = task.run(run, shard);
             if (failure.isEmpty() && isUsed.test(shard) && !isStopped()) {
                 double rest = (System.nanoTime() - start) * settings.rest();
-                TimeUnit.NANOSECONDS.sleep((long) Math.min(rest, LONGEST_REST_NANOS));
+                TimeUnit.NANOSECONDS.sleep((long) Math.min(rest, (double) LONGEST_REST_NANOS));
             }
             return failure;
         };

@@ -182,20 +182,18 @@ class AssessorTest {
         execute("CREATE EXTENSION pg_stat_statements; SELECT pg_stat_statements_reset()");
         execute("""
                 SELECT * FROM orders WHERE user_id = 7; SELECT * FROM orders WHERE user_id = 8;
-                SELECT count(*) FROM users WHERE email = 'u7'; UPDATE job SET done = true; INSERT INTO product (name) VALUES ('x'); VACUUM job
-                """.replace("VACUUM job", "SELECT 1"));
+                SELECT count(*) FROM users WHERE email = 'u7'; UPDATE job SET done = true; SELECT 1
+                """);
         Assessment shop = Assessor.assess(url, null, null);
 
         assertThat(shop.source()).isEqualTo("pg_stat_statements");
-        Map<String, Assessment.Statement> sorted = new TreeMap<>();
-        shop.statements().forEach(statement -> sorted.put(statement.sql(), statement));
-        assertThat(sorted.get("SELECT * FROM orders WHERE user_id = $1").routing())
-                .isEqualTo(Routing.KEY);
-        assertThat(sorted.get("SELECT * FROM orders WHERE user_id = $1").calls())
-                .isEqualTo(2);
-        assertThat(sorted.get("SELECT count(*) FROM users WHERE email = $1").routing())
-                .isEqualTo(Routing.NO_KEY);
-        assertThat(sorted.get("UPDATE job SET done = $1").routing()).isEqualTo(Routing.ELSEWHERE);
+        Map<String, Routing> sorted = new TreeMap<>();
+        shop.statements()
+                .forEach(statement -> sorted.put(statement.calls() + " " + statement.sql(), statement.routing()));
+        assertThat(sorted)
+                .containsEntry("2 SELECT * FROM orders WHERE user_id = $1", Routing.KEY)
+                .containsEntry("1 SELECT count(*) FROM users WHERE email = $1", Routing.NO_KEY)
+                .containsEntry("1 UPDATE job SET done = $1", Routing.ELSEWHERE);
     }
 
     @Test
