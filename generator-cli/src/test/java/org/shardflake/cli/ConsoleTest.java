@@ -122,7 +122,8 @@ class ConsoleTest {
                 .doesNotContain("unsafe", "*");
         assertThat(page.headers().map()).doesNotContainKey("access-control-allow-origin");
         assertThat(page.body()).doesNotContain("style=", "onclick=", "<script>", "<style>", "http://", "https://");
-        for (String path : List.of("/", "/console.js", "/console.css", "/icon.svg")) {
+        for (String path :
+                List.of("/", "/console.js", "/curves.js", "/uplot.js", "/uplot.css", "/console.css", "/icon.svg")) {
             assertThat(get(at(path)).statusCode()).as(path).isEqualTo(403);
             assertThat(get(at(path), "Cookie", cookie).statusCode()).as(path).isEqualTo(200);
         }
@@ -279,6 +280,7 @@ class ConsoleTest {
             news.await("now", facts -> facts.at("/servers/0/states/open").asInt() == 8);
             news.await("moves", JsonNode::isEmpty);
             news.await("doctor", facts -> facts.path("state").asText().equals("done"));
+            news.await("curves", facts -> facts.at("/connections/0/0").asDouble() > 0);
 
             launch("move", "start", "--shards=2-3", "--to=db2");
             shards.executeInCatalog("UPDATE shardflake_catalog.move SET reason = '<b>big</b>'");
@@ -286,7 +288,8 @@ class ConsoleTest {
             news.await(
                     "moves",
                     facts -> facts.at("/0/phase").asText().equals("following")
-                            && facts.at("/0/reason").asText().equals("<b>big</b>"));
+                            && facts.at("/0/reason").asText().equals("<b>big</b>")
+                            && !facts.at("/0/commands").isEmpty());
             JsonNode move = news.last("moves").get(0);
             assertThat(move.get("phases").get("copied").asText()).isEqualTo("2,3");
             assertThat(move.get("commands").findValuesAsText("command"))
@@ -294,7 +297,11 @@ class ConsoleTest {
 
             launch("move", "cutover", "1");
             news.await("shards", facts -> facts.get("homes").toString().equals("[0,0,1,1,0,0,0,0]"));
-            news.await("moves", facts -> facts.at("/0/pauses").size() == 2);
+            news.await(
+                    "moves",
+                    facts -> facts.at("/0/pauses").size() == 2
+                            && !facts.at("/0/commands").isEmpty());
+            news.await("curves", facts -> facts.at("/pauses").size() > 0);
             assertThat(news.last("moves").get(0).get("commands").findValuesAsText("command"))
                     .containsExactly("shardflake move complete 1", "shardflake move reverse 1");
 

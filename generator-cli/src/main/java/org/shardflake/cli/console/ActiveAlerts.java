@@ -36,8 +36,17 @@ final class ActiveAlerts {
 
     private static final Duration PASSING = Duration.ofSeconds(10);
 
-    /** The longest time between snapshots for which an alert counts as uninterrupted. */
-    private static final Duration PAUSE = Duration.ofSeconds(15);
+    /** The longest time between snapshots for which an alert counts as uninterrupted; longer than that between looks that no page needs. */
+    private static final Duration PAUSE = Duration.ofSeconds(150);
+
+    /** The findings of doctor that tell the same as an alert, and more. */
+    private static final Map<String, List<String>> DOCTOR_TELLS = Map.of(
+            "server-down", List.of("server-readable"),
+            "shards-closed", List.of("shard-closed"),
+            "shards-misplaced", List.of("shard-missing", "shard-misplaced", "shard-open-elsewhere", "shard-doubtful"),
+            "clock-wrong", List.of("clock"),
+            "sequences-ahead", List.of("sequence-ahead"),
+            "library-old", List.of("function-library"));
 
     private static final String MOVES_SLOT = "shardflake_m[0-9]+_.*";
     private static final long GIB = 1L << 30;
@@ -46,6 +55,10 @@ final class ActiveAlerts {
     private final AlertRules rules = AlertRules.load();
     private final Map<String, Instant> since = new HashMap<>();
     private final Set<String> found = new HashSet<>();
+
+    /** When alerts began, of those of which the catalog says it. */
+    private final Map<String, Instant> recorded = new HashMap<>();
+
     private Set<String> problems = Set.of();
     private final List<Map<String, Object>> all = new ArrayList<>();
     private Instant last = Instant.MAX;
@@ -63,6 +76,7 @@ final class ActiveAlerts {
         last = snapshot.at();
         Set<String> before = Set.copyOf(since.keySet());
         found.clear();
+        recorded.clear();
         all.clear();
         catalog(snapshot);
         snapshot.map().servers().forEach(server -> server(snapshot, server));
@@ -98,7 +112,7 @@ final class ActiveAlerts {
                     "catalog",
                     "catalog-down",
                     "",
-                    "the catalog does not answer: applications continue with the shard map that they have; no move and no change of the map is possible",
+                    "does not answer. Applications continue with their copy of the shard map. Moves and changes of the map have to wait",
                     Duration.ZERO,
                     CliCommand.DOCTOR);
         } else if (snapshot.catalogIsStandby()) {
@@ -107,12 +121,14 @@ final class ActiveAlerts {
                     "catalog",
                     "catalog-down",
                     "",
-                    "only a standby of the catalog answers: what it says may be old, and no change of the map is possible",
+                    "only a standby answers. Its data may be old. Moves and changes of the map have to wait",
                     CliCommand.DOCTOR);
         }
+        long old = Math.round(rules.limit("restore-point-old"));
+        snapshot.restorePoint().ifPresent(at -> record("restore-point-old", "", at.plusSeconds(old)));
         snapshot.restorePoint()
                 .map(at -> Duration.between(at, snapshot.at()))
-                .filter(age -> age.toSeconds() > rules.limit("restore-point-old"))
+                .filter(age -> age.toSeconds() > old)
                 .ifPresent(age -> found(
                         snapshot,
                         "catalog",
@@ -131,7 +147,7 @@ final class ActiveAlerts {
                     name,
                     "server-down",
                     "",
-                    "does not answer as a primary: its %s shards cannot be written"
+                    "does not answer as a primary, so its %s shards cannot be written"
                             .formatted(snapshot.map().shards(server).size()),
                     CliCommand.DOCTOR);
             return;
@@ -141,7 +157,7 @@ final class ActiveAlerts {
                 server,
                 PlacementState.CLOSED,
                 "shards-closed",
-                "shards %s refuse writes, and no move has them");
+                "shards %s refuse writes, although no move is using them");
         shards(snapshot, server, PlacementState.MISSING, "shards-misplaced", "shards %s are missing");
         ShardSet misplaced = snapshot.misplaced(server);
         if (!misplaced.isEmpty()) {
@@ -150,7 +166,7 @@ final class ActiveAlerts {
                     name,
                     "shards-misplaced",
                     "takes",
-                    "takes writes to shards %s, which the shard map gives to others".formatted(misplaced),
+                    "accepts writes to shards %s, which are on other servers by the shard map".formatted(misplaced),
                     CliCommand.DOCTOR);
         }
         slots(snapshot, name, seen);
@@ -185,7 +201,7 @@ final class ActiveAlerts {
                         server,
                         "slot-lost",
                         slot.name(),
-                        "slot %s has lost WAL that it needs: cancel its move, or rebuild its standby"
+                        "slot %s has lost log that it needs. Cancel its move, or rebuild its standby"
                                 .formatted(slot.name()),
                         CliCommand.MOVE_STATUS);
             } else if (slot.retainedBytes() > rules.limit("slot-keeps-log")
@@ -195,7 +211,7 @@ final class ActiveAlerts {
                         server,
                         "slot-keeps-log",
                         slot.name(),
-                        "slot %s keeps %s GiB of log, which fills the disk"
+                        "slot %s keeps %s GiB of log, and the disk is filling up"
                                 .formatted(slot.name(), slot.retainedBytes() / GIB),
                         CliCommand.MOVE_STATUS);
             } else if (!slot.isActive() && !slot.name().matches(MOVES_SLOT)) {
@@ -205,7 +221,7 @@ final class ActiveAlerts {
                         server,
                         "slot-inactive",
                         slot.name(),
-                        "slot %s has no receiver: the server keeps WAL for it".formatted(slot.name()),
+                        "slot %s has no receiver, and the server keeps log for it".formatted(slot.name()),
                         PASSING);
             }
         }
@@ -230,7 +246,7 @@ final class ActiveAlerts {
                     "",
                     String.format(
                             Locale.ROOT,
-                            "its clock is %.1f s %s that of this machine; ids stay unique, but carry a wrong time",
+                            "the clock is %.1f s %s this machine's. Ids stay unique, but their time is wrong",
                             Math.abs(seen.clockMillis()) / 1000,
                             seen.clockMillis() > 0 ? "ahead of" : "behind"));
         }
@@ -240,7 +256,7 @@ final class ActiveAlerts {
                     server,
                     "sequences-ahead",
                     "",
-                    "%s sequences of ids are ahead of its clock, one by %s s"
+                    "%s sequences of ids are ahead of the clock, by up to %s s"
                             .formatted(seen.sequencesAhead(), seen.aheadMillis() / 1000),
                     CliCommand.DOCTOR);
         }
@@ -273,7 +289,7 @@ final class ActiveAlerts {
                     server,
                     "library-old",
                     "",
-                    "has version %s of the function library, and this command has %s"
+                    "the function library is version %s, older than this command's, %s"
                             .formatted(seen.libraryVersion(), FunctionLibrary.version()),
                     CliCommand.UPGRADE_DRY_RUN);
         }
@@ -285,17 +301,15 @@ final class ActiveAlerts {
             lasting(
                     snapshot,
                     "move-failed",
-                    "move %s: its last step failed: %s".formatted(move.id(), move.problem()),
+                    "the last step of move %s failed: %s".formatted(move.id(), move.problem()),
                     status);
         }
         if (move.phase() == MovePhase.FOLLOWING
                 && Duration.between(move.phaseSince(), snapshot.at()).toSeconds() > rules.limit("move-left")) {
-            lasting(
-                    snapshot,
-                    "move-left",
-                    "move %s has been following since %s: both servers keep a copy, and log for it"
-                            .formatted(move.id(), move.phaseSince()),
-                    status);
+            String text = "move %s is still open, so both servers keep a copy of its shards, and log for it"
+                    .formatted(move.id());
+            record("move-left", text, move.phaseSince());
+            lasting(snapshot, "move-left", text, status);
         }
         snapshot.status(move).ifPresent(seen -> streams(snapshot, move, seen, status));
     }
@@ -316,7 +330,7 @@ final class ActiveAlerts {
             lasting(
                     snapshot,
                     "move-stopped",
-                    "move %s does not follow (%s): the publisher keeps its log until it does"
+                    "move %s has stopped following (%s), and the publisher keeps log until it follows again"
                             .formatted(move.id(), direction),
                     status);
         } else if (stream.lagBytes() > rules.limit("move-behind")) {
@@ -339,6 +353,10 @@ final class ActiveAlerts {
         add(snapshot, rules.severity(check), server, check, what, text, Duration.ZERO, commands);
     }
 
+    private void record(String check, String what, Instant began) {
+        recorded.put(String.join(" ", check, "catalog", what), began);
+    }
+
     private void lasting(InstallationSnapshot snapshot, String check, String text, CliCommand... commands) {
         add(snapshot, rules.severity(check), "catalog", check, text, text, PASSING, commands);
     }
@@ -359,8 +377,8 @@ final class ActiveAlerts {
             CliCommand... commands) {
         String key = String.join(" ", check, server, what);
         found.add(key);
-        Instant began = since.computeIfAbsent(key, unused -> snapshot.at());
-        if (Duration.between(began, snapshot.at()).compareTo(patience) < 0) {
+        Instant seen = since.computeIfAbsent(key, unused -> snapshot.at());
+        if (Duration.between(seen, snapshot.at()).compareTo(patience) < 0) {
             return;
         }
         Map<String, Object> facts = new LinkedHashMap<>();
@@ -368,7 +386,10 @@ final class ActiveAlerts {
         facts.put("server", server);
         facts.put("check", check);
         facts.put("found", text);
-        facts.put("since", began.toString());
+        Instant began = recorded.get(key);
+        facts.put("since", (began == null ? seen : began).toString());
+        facts.put("isRecorded", began != null);
+        facts.put("tells", DOCTOR_TELLS.getOrDefault(check, List.of()));
         facts.put("commands", List.of(commands).stream().map(questions::command).toList());
         all.add(facts);
     }

@@ -16,6 +16,8 @@ import java.util.Objects;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.doctor.Severity;
 
 /**
@@ -38,7 +40,18 @@ final class AlertRules {
     }
 
     static AlertRules load() {
-        try (InputStream file = Objects.requireNonNull(AlertRules.class.getResourceAsStream("alerts.yaml"))) {
+        return load("alerts.yaml");
+    }
+
+    static AlertRules load(String resource) {
+        try (InputStream file = AlertRules.class.getResourceAsStream(resource)) {
+            if (file == null) {
+                throw new CliException(
+                        Kind.FAILURE,
+                        "this build of shardflake lacks %s, which has the limits of the console's alerts"
+                                .formatted(resource),
+                        "build it with ./mvnw, which copies the file from src/monitoring");
+            }
             return new AlertRules(new String(file.readAllBytes(), UTF_8));
         } catch (IOException e) {
             throw new UncheckedIOException(e);

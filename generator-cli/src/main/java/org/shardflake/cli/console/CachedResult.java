@@ -35,6 +35,9 @@ final class CachedResult {
             show("done", "");
         } catch (RuntimeException e) {
             show("failed", String.valueOf(e.getMessage()));
+        } catch (Error e) {
+            show("failed", e.toString());
+            throw e;
         }
     }
 

@@ -54,13 +54,25 @@ public final class Console implements AutoCloseable {
     /** The minimum time between two runs of doctor when alerts change. */
     private static final Duration SETTLED = Duration.ofSeconds(10);
 
+    /** The time between looks while no page is open, so that a page that is opened has curves. */
+    private static final Duration UNSEEN = Duration.ofMinutes(1);
+
     private static final String JSON = "application/json";
 
     private static final Map<String, String> FILES = Map.of(
             "/", "text/html; charset=utf-8",
             "/console.css", "text/css; charset=utf-8",
             "/console.js", "text/javascript; charset=utf-8",
-            "/icon.svg", "image/svg+xml");
+            "/curves.js", "text/javascript; charset=utf-8",
+            "/icon.svg", "image/svg+xml",
+            "/uplot.css", "text/css; charset=utf-8",
+            "/uplot.js", "text/javascript; charset=utf-8");
+
+    /** The files that are not ours: the library that draws charts, whose licence is in its jar. */
+    private static final Map<String, String> LIBRARY =
+            Map.of("/uplot.css", "uPlot.min.css", "/uplot.js", "uPlot.iife.min.js");
+
+    private static final String LIBRARY_PATH = "/META-INF/resources/webjars/uplot/1.6.30/dist/";
 
     private static final Map<String, String> HEADERS = Map.of(
             "Content-Security-Policy",
@@ -87,6 +99,7 @@ public final class Console implements AutoCloseable {
     private final PageState board = new PageState(Set.of("unsafe", "shards", "moves", "now"));
     private final Semaphore streams = new Semaphore(STREAMS);
     private final Rates rates = new Rates();
+    private final Curves curves = new Curves();
     private final ActiveAlerts unsafe;
     private final @Nullable RunnableCommands offers;
     private final @Nullable Changes changes;
@@ -113,13 +126,13 @@ public final class Console implements AutoCloseable {
                 operator.map(commands -> new RunnableCommands(commands::canRun)).orElse(null);
         this.changes = offers == null ? null : new Changes(offers, operator.get(), facts -> put("change", facts));
         this.changeRequests = new ChangeRequests(changes);
-        FILES.keySet().forEach(path -> files.put(path, file(path.equals("/") ? "/console.html" : path)));
+        FILES.keySet().forEach(path -> files.put(path, file(path)));
         CachedResult doctor = new CachedResult(this::findings, facts -> put("doctor", facts));
         CachedResult schemas = new CachedResult(questions::schemas, facts -> put("schemas", facts));
         this.examination = new RepeatingTask("doctor", board, Duration.ofMinutes(1), told, doctor::run);
         this.comparison = new RepeatingTask("schemas", board, Duration.ofMinutes(10), told, schemas::run);
         this.work = List.of(
-                new RepeatingTask("looks", board, Duration.ofSeconds(1), told, this::look),
+                new RepeatingTask("looks", board, Duration.ofSeconds(1), told, this::look).alsoUnseen(UNSEEN),
                 new RepeatingTask("history", board, Duration.ofSeconds(5), told, this::history),
                 examination,
                 comparison);
@@ -150,7 +163,10 @@ public final class Console implements AutoCloseable {
     }
 
     private static byte[] file(String path) {
-        try (InputStream file = Objects.requireNonNull(Console.class.getResourceAsStream(path.substring(1)))) {
+        String library = LIBRARY.get(path);
+        String resource =
+                library != null ? LIBRARY_PATH + library : path.equals("/") ? "console.html" : path.substring(1);
+        try (InputStream file = Objects.requireNonNull(Console.class.getResourceAsStream(resource), resource)) {
             return file.readAllBytes();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -215,7 +231,7 @@ public final class Console implements AutoCloseable {
     private static void hurry(HttpExchange exchange, RepeatingTask repeated) throws IOException {
         if (exchange.getRequestMethod().equals("POST")) {
             repeated.hurry(Duration.ZERO);
-            WebServer.say(exchange, 202, "it begins");
+            WebServer.say(exchange, 202, "started");
         } else {
             exchange.getResponseHeaders().set("Allow", "POST");
             WebServer.say(exchange, 405, "only POST is allowed");
@@ -304,6 +320,9 @@ public final class Console implements AutoCloseable {
         View now = new View(snapshot, rates.shards(), rates.servers());
         view = now;
         SnapshotJson facts = new SnapshotJson(now, questions);
+        if (curves.add(snapshot)) {
+            put("curves", curves.facts());
+        }
         live = unsafe.of(snapshot);
         put("unsafe", live);
         if (unsafe.hasChanged()) {

@@ -64,14 +64,20 @@ final class PageState {
         return closed;
     }
 
-    /** Waits until a page is open and the given time has come, or until the end. */
-    synchronized void awaitViewers(LongSupplier nanoTime) throws InterruptedException {
+    /**
+     * Waits until a page is open and the given time has come, or until the end.
+     *
+     * @param unseen the time for which it waits in vain for a page
+     */
+    synchronized void awaitTurn(LongSupplier nanoTime, long unseen) throws InterruptedException {
+        long begin = System.nanoTime();
         while (!closed) {
-            long left = nanoTime.getAsLong() - System.nanoTime();
-            if (viewers > 0 && left <= 0) {
+            long now = System.nanoTime();
+            long left = viewers > 0 ? nanoTime.getAsLong() - now : unseen - (now - begin);
+            if (left <= 0) {
                 return;
             }
-            wait(viewers > 0 ? left / 1_000_000 + 1 : 0);
+            wait(left / 1_000_000 + 1);
         }
     }
 

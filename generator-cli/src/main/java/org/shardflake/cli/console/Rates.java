@@ -27,7 +27,7 @@ final class Rates {
 
     void add(InstallationSnapshot snapshot) {
         long now = System.nanoTime();
-        LoadSample sample = new LoadSample(counters(snapshot, now), Map.of());
+        LoadSample sample = sample(snapshot, now);
         // One that is older than the window is kept, unless nobody has looked for long.
         samples.removeIf(taken -> now - taken.nanos() > 3 * WINDOW);
         while (samples.size() > 1 && now - second().nanos() > WINDOW) {
@@ -41,6 +41,11 @@ final class Rates {
 
     private Taken second() {
         return samples.stream().skip(1).findFirst().orElseThrow();
+    }
+
+    /** The counters of all shards where the map has them. */
+    static LoadSample sample(InstallationSnapshot snapshot, long now) {
+        return new LoadSample(counters(snapshot, now), Map.of());
     }
 
     private static Map<Integer, ShardCounters> counters(InstallationSnapshot snapshot, long now) {

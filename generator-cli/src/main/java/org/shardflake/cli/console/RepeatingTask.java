@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A task that runs once at the start, and then repeatedly as long as a page is open, in its own thread. */
+/** A task that runs once at the start, and then repeatedly while a page is open, in its own thread. */
 final class RepeatingTask {
 
     /** The factor by which the task pauses longer than it ran, so that it does not keep its servers busy. */
@@ -30,6 +30,7 @@ final class RepeatingTask {
     private @Nullable Duration hurriedRest;
     private long ended = System.nanoTime();
     private volatile long next = System.nanoTime();
+    private @Nullable Duration unseen;
 
     /**
      * @param pause between the end of one and the beginning of the next, which is longer after one that took long
@@ -42,6 +43,12 @@ final class RepeatingTask {
         this.told = told;
         this.thread = new Thread(this::repeat, "shardflake console: " + name);
         thread.setDaemon(true);
+    }
+
+    /** Makes it run also while no page is open, with this pause. */
+    RepeatingTask alsoUnseen(Duration longer) {
+        unseen = longer;
+        return this;
     }
 
     void start() {
@@ -66,7 +73,7 @@ final class RepeatingTask {
                 long began = System.nanoTime();
                 runOnce();
                 end(System.nanoTime() - began);
-                board.awaitViewers(() -> next);
+                board.awaitTurn(() -> next, unseen == null ? Long.MAX_VALUE : unseen.toNanos());
             }
         } catch (InterruptedException e) {
             // The console is ending.
@@ -87,7 +94,8 @@ final class RepeatingTask {
         try {
             task.run();
             problem = "";
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            // Also an error, such as of a class that is missing: if the thread ended, the page would wait for it.
             if (!problem.equals(e.toString())) {
                 problem = e.toString();
                 told.accept("%s failed: %s".formatted(thread.getName(), problem));

@@ -161,7 +161,9 @@ final class SnapshotJson {
                         .filter(pause -> pause.isPresent())
                         .map(pause -> tenth(pause.getAsDouble()))
                         .toList());
-        facts.put("commands", commands(move));
+        // While a command works on a move, it refuses all others.
+        boolean isBusy = Boolean.TRUE.equals(facts.get("commandRuns"));
+        facts.put("commands", isBusy ? List.of() : commands(move));
         return facts;
     }
 
@@ -174,18 +176,18 @@ final class SnapshotJson {
         switch (move.phase()) {
             case PREPARING, COPYING, CATCHING_UP -> {
                 add(commands, "continue (only if its command no longer runs)", move.nextCommand());
-                add(commands, "give it up", move.cancelCommand());
+                add(commands, "cancel", move.cancelCommand());
             }
             case FOLLOWING -> {
                 if (allSwitched) {
-                    add(commands, "end it", CliCommand.MOVE_COMPLETE.with(move.id()));
+                    add(commands, "complete", CliCommand.MOVE_COMPLETE.with(move.id()));
                 } else {
                     add(commands, "cut over", move.nextCommand());
                 }
                 if (someSwitched) {
-                    add(commands, "bring shards back", CliCommand.MOVE_REVERSE.with(move.id()));
+                    add(commands, "bring back", CliCommand.MOVE_REVERSE.with(move.id()));
                 } else {
-                    add(commands, "give it up", CliCommand.MOVE_CANCEL.with(move.id()));
+                    add(commands, "cancel", CliCommand.MOVE_CANCEL.with(move.id()));
                 }
             }
             case COMPLETING, CANCELLING ->

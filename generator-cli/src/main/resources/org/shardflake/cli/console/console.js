@@ -122,7 +122,7 @@ let dialogOpener = null;
 
 /** A button beside each command that the console offers to run; none if it only reads. */
 function drawOffers() {
-  setText($('what-changes'), 'Commands with a button Run can be run here: each shows what it would do, and asks, before it changes anything. All others are to be copied to a terminal.');
+  setText($('what-changes'), 'Run shows what a command would do, and asks before it changes anything. Copy commands without Run to a terminal.');
   for (const line of document.querySelectorAll('section .command')) {
     const text = line.querySelector('code').textContent;
     const before = line.querySelector('.run');
@@ -155,7 +155,7 @@ async function openDialog(text, opener) {
   dialogOpener = opener;
   setText($('dialog-title'), 'Run a command');
   setText($('dialog-command'), text);
-  setText($('dialog-note'), 'Finding out what it would do. Nothing is changed yet.');
+  setText($('dialog-note'), 'Checking what the command would do. Nothing is changed yet.');
   setText($('dialog-output'), '');
   tellDialog('');
   $('dialog-output').hidden = true;
@@ -182,7 +182,7 @@ function showTrial(facts) {
     return;
   }
   dialogNumber = facts.number;
-  setText($('dialog-note'), !facts.tried ? 'There is no dry run of this command. Run runs exactly what stands above.'
+  setText($('dialog-note'), !facts.tried ? 'This command has no dry run. Run runs the command above.'
     : facts.tried + (facts.refused ? ' is refused: ' + facts.meaning : ' says:'));
   showOutput(facts.output);
   $('dialog-question').hidden = !facts.question;
@@ -200,7 +200,7 @@ function showOutput(text) {
 async function agree() {
   if ($('run').disabled) return;
   $('run').disabled = true;
-  tellDialog('begins');
+  tellDialog('starting');
   const { status, facts } = await ask('run', dialogNumber + '\n' + $('answer').value);
   if (status === 202) {
     dialogChange = facts.change;
@@ -221,7 +221,7 @@ function showOrRefuse(status, facts) {
 }
 
 function howItEnded(change) {
-  return change.state === 'runs' ? 'runs' : (change.exitCode === 0 ? 'ended: ' : 'ended with exit code ' + change.exitCode + ': ') + (change.meaning || 'no more is known');
+  return change.state === 'runs' ? 'runs' : (change.exitCode === 0 ? 'ended: ' : 'ended with exit code ' + change.exitCode + ': ') + (change.meaning || 'its output may say why');
 }
 
 /** The output of the last change, as it comes. */
@@ -232,11 +232,11 @@ function showDialogOfChange() {
   $('run').hidden = true;
   $('dialog-question').hidden = true;
   if (!change || change.change !== dialogChange) {
-    tellDialog('begins');
+    tellDialog('starting');
     return;
   }
   setText($('dialog-command'), change.command);
-  setText($('dialog-note'), change.state === 'runs' ? 'It goes on if this is closed.' : '');
+  setText($('dialog-note'), change.state === 'runs' ? 'It continues if this dialog is closed.' : '');
   showOutput(change.output);
   tellDialog(howItEnded(change));
   if (!$('dialog').contains(document.activeElement) || $('run') === document.activeElement) $('cancel').focus();
@@ -276,17 +276,22 @@ $('show-change').onclick = () => {
 // Doctor examines each minute while someone looks.
 const OLD_EXAMINATION = 300000;
 
-// Closed shards are told by doctor, who knows more, but only if it began when they were the same.
-function isTold(each) {
-  const { findings, before } = latest.doctor;
-  return each.check === 'shards-closed' && findings.some(other => other.server === each.server && other.check === 'shard-closed')
-    && before.some(other => other.server === each.server && other.found === each.found);
+/** The findings of doctor that tell what an alert does, and more: only if doctor began when the alert was the same. */
+function toldBy(each, { findings, before }) {
+  return before.some(other => other.server === each.server && other.found === each.found)
+    ? findings.filter(other => other.server === each.server && each.tells.includes(other.check)) : [];
 }
 
+/** Alerts and findings, each fault once. A finding has the time from the alert that it replaces. */
 function dangers() {
-  const found = latest.doctor && latest.doctor.findings || [];
-  const live = latest.unsafe.filter(each => found.length === 0 || !isTold(each));
-  return [...live, ...found].sort((one, other) => (one.severity === 'problem' ? 0 : 1) - (other.severity === 'problem' ? 0 : 1));
+  const doctor = latest.doctor && latest.doctor.findings ? latest.doctor : { findings: [], before: [] };
+  const since = new Map();
+  const live = latest.unsafe.filter(each => {
+    const findings = toldBy(each, doctor);
+    for (const finding of findings) since.set(finding, { since: each.since, isRecorded: each.isRecorded });
+    return findings.length === 0;
+  });
+  return [...live, ...doctor.findings.map(finding => ({ ...finding, ...since.get(finding) }))].sort((one, other) => (one.severity === 'problem' ? 0 : 1) - (other.severity === 'problem' ? 0 : 1));
 }
 
 function drawDangers() {
@@ -319,7 +324,7 @@ function danger() {
   element.show = each => {
     element.className = each.severity;
     replace(what, each, () => [make('strong', '', each.severity), make('b', '', each.server), ' ', each.found,
-      make('span', 'check', each.check + (each.since ? ', seen since ' + when(each.since) : '')),
+      make('span', 'check', each.check + (each.since ? (each.isRecorded ? ', since ' : ', seen since ') + when(each.since) : '')),
       each.remedy ? make('span', 'quiet', each.remedy) : '']);
     replace(commands, each.commands, () => each.commands.map(text => command(text)));
   };
@@ -405,22 +410,24 @@ function fact(name) {
 
 function drawMove() {
   const title = make('h3');
-  const problem = make('p', 'problem wide');
+  const failure = make('p', 'problem wide');
   const bytes = bar('copied');
   const copied = bar('shards copied');
   const switched = bar('shards switched');
   const histogram = make('div');
-  const facts = Object.fromEntries(['shards', 'phase since', 'copied in about', 'lag', 'lag back', 'reason'].map(name => [name, fact(name)]));
+  const facts = Object.fromEntries(['shards', 'phase since', 'command', 'copied in about', 'lag', 'lag back', 'reason'].map(name => [name, fact(name)]));
   const commands = make('div', 'wide');
-  const element = make('article', 'move', make('div', 'wide', title), problem, make('div', 'bars', bytes, copied, switched), histogram,
+  const element = make('article', 'move', make('div', 'wide', title), failure, make('div', 'bars', bytes, copied, switched), histogram,
     make('dl', 'wide', ...Object.values(facts)), commands);
   element.show = move => {
-    const wrong = move.comparing ? '' : move.problem || move.forward.problem || move.reverse.problem;
+    const problem = move.comparing ? '' : move.problem || move.forward.problem || move.reverse.problem;
+    const isAbove = (latest.unsafe || []).some(alert => problem && alert.found.includes(problem));
+    const wrong = isAbove ? 'Its last step failed: see Unsafe.' : problem;
     const waiting = countOf(move.phases.waiting);
     const done = countOf(move.phases.switched);
     setText(title, 'Move ' + move.move + ': ' + move.from + ' → ' + move.to + ', ' + (move.comparing ? 'comparing for the last time' : move.phase));
-    setText(problem, wrong);
-    problem.hidden = !wrong;
+    setText(failure, wrong);
+    failure.hidden = !wrong;
     bytes.hidden = move.bytes === undefined;
     if (!bytes.hidden) bytes.show(move.bytesCopied, move.bytes, size(move.bytesCopied) + ' of ' + size(move.bytes));
     copied.show(move.count - waiting, move.count, number(move.count - waiting) + ' of ' + number(move.count));
@@ -428,6 +435,7 @@ function drawMove() {
     replace(histogram, move.pauses, () => move.pauses.length > 0 ? [pauses(move.pauses)] : []);
     facts.shards.show(shorten(move.shards));
     facts['phase since'].show(when(move.phaseSince));
+    facts.command.show(move.commandRuns ? 'is running' : move.commandRuns === false && move.phase !== 'following' ? 'no longer runs' : '');
     facts['copied in about'].show(move.copySecondsLeft === undefined ? ''
       : duration(move.copySecondsLeft) + ', at ' + when(new Date(consoleNow() + 1000 * move.copySecondsLeft).toISOString()));
     const isFollowing = move.phase === 'following';
@@ -443,7 +451,7 @@ function drawMoves() {
   const moves = latest.moves;
   const shards = moves.reduce((sum, move) => sum + move.count, 0);
   const switched = moves.reduce((sum, move) => sum + countOf(move.phases.switched), 0);
-  setText($('moves-about'), moves.length === 0 ? 'none is in progress'
+  setText($('moves-about'), moves.length === 0 ? 'none in progress'
     : plural(moves.length, 'move') + ' of ' + plural(shards, 'shard') + ', ' + number(switched) + ' on their new server');
   keep($('moves'), moves, move => move.move, drawMove);
   phases = new Map();
@@ -582,9 +590,9 @@ function drawServers() {
       facts.push(number(server.connections) + '/' + number(server.maxConnections) + ' connections');
       if (server.standbys > 0) facts.push(plural(server.standbys, 'standby') + ' ' + (server.standbyLagMillis / 1000).toFixed(1) + ' s behind');
     }
-    const text = facts.join(' · ');
-    const wrong = [...(server.answers ? [] : ['does not answer']), ...bad.map(([state, count]) => number(count) + ' ' + state)].join(', ');
-    replace(element.querySelector('.facts'), [text, wrong], () => [wrong ? make('b', '', wrong + ' · ') : '', text]);
+    // What is wrong is told above, and here only where.
+    facts.splice(1, 0, ...(server.answers ? [] : ['no answer']), ...bad.map(([state, count]) => number(count) + ' ' + state));
+    setText(element.querySelector('.facts'), facts.join(' · '));
   }
 }
 
@@ -667,7 +675,7 @@ function show(text, readings, isFocused) {
   const at = $('readings');
   if (typeof readings === 'string' || readings.length === 0) {
     chosen = -1;
-    at.replaceChildren(make('p', '', readings.length > 0 ? readings : 'There is no such shard.'));
+    at.replaceChildren(make('p', '', readings.length > 0 ? readings : 'No such shard.'));
   } else {
     chosen = readings[0].shard;
     chosenPlace = latest.shards ? place(chosen) : '';
@@ -766,7 +774,7 @@ function drawHistory() {
 
 // News
 
-const DRAW = { unsafe: drawDangers, doctor: drawDangers, moves: drawMoves, shards: drawShards, now: drawServers, schemas: drawSchemas, history: drawHistory, offers: drawOffers, change: drawChange };
+const DRAW = { unsafe: drawDangers, doctor: drawDangers, moves: drawMoves, shards: drawShards, now: drawServers, schemas: drawSchemas, curves: drawCurves, history: drawHistory, offers: drawOffers, change: drawChange };
 const waiting = new Set();
 
 function heard(part, facts) {

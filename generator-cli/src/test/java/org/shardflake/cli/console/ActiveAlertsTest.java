@@ -5,11 +5,13 @@
 package org.shardflake.cli.console;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -31,6 +33,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.doctor.ShardState;
 import org.shardflake.load.MachineMemory;
 import org.shardflake.load.RowCounts;
@@ -233,6 +236,47 @@ class ActiveAlertsTest {
                 .extracting(each -> each.get("since"))
                 .containsExactly(NOW.toString(), NOW.plusSeconds(1).toString());
         assertThat(unsafe.hasChanged()).isTrue();
+    }
+
+    @Test
+    void whatTheCatalogRecordsBeganThen() {
+        checks(snapshot(NOW, true, List.of(move()), Map.of()));
+
+        assertThat(unsafe.of(snapshot(NOW.plusSeconds(60), true, List.of(move()), Map.of())))
+                .extracting(each -> "%s %s %s".formatted(each.get("check"), each.get("since"), each.get("isRecorded")))
+                .contains(
+                        "move-left %s true".formatted(move().phaseSince()),
+                        "restore-point-old %s true".formatted(NOW.minus(Duration.ofDays(1))),
+                        "server-down %s false".formatted(NOW));
+    }
+
+    @Test
+    void aBuildWithoutTheRulesSaysSo() {
+        assertThatExceptionOfType(CliException.class)
+                .isThrownBy(() -> AlertRules.load("alerts-missing.yaml"))
+                .withMessage(
+                        "this build of shardflake lacks alerts-missing.yaml, which has the limits of the console's alerts");
+    }
+
+    @Test
+    void curvesHaveAPointEachTenSecondsAndAGapWhereNobodyLooked() {
+        Curves curves = new Curves();
+        assertThat(curves.add(snapshot(NOW, true, List.of(), missing(1)))).isTrue();
+        assertThat(curves.add(snapshot(NOW.plusSeconds(9), true, List.of(), missing(1))))
+                .isFalse();
+        assertThat(curves.add(snapshot(NOW.plusSeconds(10), true, List.of(), missing(1))))
+                .isTrue();
+        assertThat(curves.add(snapshot(NOW.plusSeconds(1000), true, List.of(), missing(1))))
+                .isTrue();
+        assertThat(connections(curves)).isEqualTo(Arrays.asList(5.0, 5.0, null, 5.0));
+
+        curves.add(snapshot(NOW.plusSeconds(3605), true, List.of(), Map.of()));
+        assertThat(connections(curves)).isEqualTo(Arrays.asList(5.0, null, 5.0, null, null));
+    }
+
+    /** The curve of db1. */
+    private static List<?> connections(Curves curves) {
+        return (List<?>) ((List<?>) curves.facts().get("connections")).get(0);
     }
 
     @Test

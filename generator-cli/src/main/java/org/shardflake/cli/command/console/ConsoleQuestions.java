@@ -5,6 +5,7 @@
 package org.shardflake.cli.command.console;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,6 +40,10 @@ final class ConsoleQuestions implements Questions {
     private static final int CHANGES = 100;
     private static final int DRIFTS = 20;
 
+    /** The options with which a command gives up rows that it could not compare or reach. */
+    private static final Set<String> GIVING_ROWS_UP =
+            Set.of("--catalog-lost", "--recreate", "--target-lost", "--uncompared");
+
     private final CatalogMixin catalog;
     private final Optional<PublicIds> publicIds;
 
@@ -61,11 +66,18 @@ final class ConsoleQuestions implements Questions {
     }
 
     private List<ShownCommand> commands(Finding finding) {
-        List<CliCommand> commands = new ArrayList<>(finding.remedy().commands());
+        List<CliCommand> commands = new ArrayList<>(safestFirst(finding.remedy().commands()));
         if (finding.isFixable() && !commands.contains(CliCommand.DOCTOR_FIX)) {
             commands.add(0, CliCommand.DOCTOR_FIX);
         }
         return commands.stream().map(this::command).toList();
+    }
+
+    /** The commands in their order, but those that give rows up after all others. */
+    static List<CliCommand> safestFirst(List<CliCommand> commands) {
+        return commands.stream()
+                .sorted(Comparator.comparing(command -> command.words().stream().anyMatch(GIVING_ROWS_UP::contains)))
+                .toList();
     }
 
     @Override
