@@ -37,7 +37,7 @@ final class Curves {
     /** The time between two points above which nothing is known of what was between. */
     private static final Duration GAP = Duration.ofSeconds(150);
 
-    /** The number of servers that have a curve of their own. More could not be told apart. */
+    /** The number of servers up to which each has a curve. More could not be told apart. */
     private static final int MOST_SERVERS = 8;
 
     private final Deque<Point> points = new ArrayDeque<>();

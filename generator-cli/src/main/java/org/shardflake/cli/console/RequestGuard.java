@@ -128,7 +128,7 @@ final class RequestGuard {
                             text.substring(0, equals).strip(),
                             text.substring(equals + 1).strip());
         } catch (IllegalArgumentException e) {
-            return null; // Someone else's, with a name that is none.
+            return null; // Of another program, and without a valid name.
         }
     }
 
