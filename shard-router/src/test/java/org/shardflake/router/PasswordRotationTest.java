@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
@@ -104,7 +105,7 @@ final class PasswordRotationTest {
                 .credentials(login -> {
                     logins.add(login);
                     asked.incrementAndGet();
-                    return current.get();
+                    return Objects.requireNonNull(current.get());
                 })
                 .build()) {
             List<Future<?>> running = new ArrayList<>();
