@@ -27,6 +27,7 @@ import org.shardflake.IdLayout;
 import org.shardflake.cli.command.Commands;
 import org.shardflake.cli.command.NextSteps;
 import org.shardflake.cli.command.id.IdCommand;
+import org.shardflake.cli.command.option.Interruption;
 import org.shardflake.cli.command.option.Invocation;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
@@ -116,7 +117,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
     public static void main(String[] args) {
         Locale.setDefault(Locale.ROOT); // Libraries put numbers and dates into SQL by the default locale.
         AtomicBoolean hasEnded = new AtomicBoolean();
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> endLine(hasEnded)));
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> interrupted(hasEnded)));
         OutputStream stderr = new FileOutputStream(FileDescriptor.err);
         Ansi ansi = ansi(args, System.getenv());
         int exitCode;
@@ -135,10 +136,17 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         System.exit(exitCode);
     }
 
-    /** Ends the line after Ctrl-C, since the cursor stands behind a {@code ^C} or a progress bar. */
-    private static void endLine(AtomicBoolean hasEnded) {
-        if (!hasEnded.get() && Progress.isTerminal()) {
+    /** Says after Ctrl-C what is left, on a line of its own, since the cursor stands behind a {@code ^C} or a progress bar. */
+    private static void interrupted(AtomicBoolean hasEnded) {
+        if (hasEnded.get()) {
+            return;
+        }
+        if (Progress.isTerminal()) {
             System.err.println();
+        }
+        String words = Interruption.words();
+        if (!words.isEmpty()) {
+            System.err.println(words);
         }
     }
 

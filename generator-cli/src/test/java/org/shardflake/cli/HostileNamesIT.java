@@ -494,7 +494,7 @@ class HostileNamesIT {
         succeed("postgres", "reference", "deploy", "--changelog=" + file, "--home=db1");
         succeed("postgres", "reference", "adopt", raw("code"));
         succeed("postgres", "reference", "status");
-        succeed("postgres", "reference", "delete", raw("code"), raw("label"));
+        succeed("postgres", "reference", "delete", raw("code"), raw("label"), "--yes");
         assertThat(ask(1, with("SELECT count(*) FROM reference.<code>"))).isEqualTo("1");
     }
 

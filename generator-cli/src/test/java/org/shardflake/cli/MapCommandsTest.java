@@ -173,8 +173,8 @@ class MapCommandsTest {
         String yaml = export().replace("0-3", "0-1").replace("4-7", "2-7");
 
         assertThat(importMap(yaml)).isEqualTo(new Result(2, "", """
-                                error: the file puts 2 shards on other servers, and import moves no rows: a shard whose rows are not there already would be empty to its users
-                                hint: see which with --dry-run; if their rows are there, or there are none yet, add --yes
+                                error: cannot ask whether to place 2 shards on other servers without moving their rows: there is no terminal
+                                hint: add --yes; a shard whose rows are not there already would be empty to its users; --dry-run shows which
                                 """));
         assertThat(export()).startsWith("version: 1\n");
     }

@@ -6,10 +6,13 @@ package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import java.io.InputStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -166,6 +169,46 @@ class MoveCommandsTest {
         assertThat(launch("map", "history", "--limit=1").out())
                 .contains("move completed")
                 .contains("8 shards");
+    }
+
+    @Test
+    void ctrlCSaysWhatIsLeftAndTheNextRunSaysThatItResumes() throws Exception {
+        shards.execute(
+                "db1", "INSERT INTO shard_0003.account (uid, balance) SELECT 3, n FROM generate_series(1, 20000) n");
+        ProcessBuilder command = new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Shardflake.class.getName(),
+                "move",
+                "run",
+                "--shards=2-4",
+                "--to=db2",
+                "--rate=10KB");
+        command.environment().putAll(shards.environment());
+        Path err = directory.resolve("err");
+        Process process = command.redirectError(err.toFile()).start();
+        await().until(() -> launch("move", "status").out().contains(" copying "));
+        assertThat(launch("move", "status", "-o", "json").out()).contains("\"commandRuns\":true");
+        process.destroy(); // SIGTERM, which Java takes as it takes the SIGINT of Ctrl-C.
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+
+        assertThat(Files.readString(err)).containsPattern("""
+                interrupted: move 1 of 3 shards from db1 to db2 is copying: \\d of 3 copied, 0 on db2
+                to go back: shardflake move cancel 1
+                to continue: shardflake move run --shards=2-4 --to=db2 --rate=10KB
+                """);
+        await().untilAsserted(
+                        () -> assertThat(launch("move", "status").out())
+                                .contains(" stopped ")
+                                .endsWith(
+                                        "move 1: its command no longer runs; continue with shardflake move start --shards 2-4 --to db2, or go back with shardflake move cancel 1\n"));
+        Cli.Result resumed = launch("move", "run", "--shards=2-4", "--to=db2");
+        assertThat(resumed.exitCode()).as(resumed.toString()).isZero();
+        assertThat(resumed.err())
+                .containsPattern("resuming move 1 of 3 shards from db1 to db2, which began at \\S+ and is copying\n");
+        assertThat(resumed.out()).contains(" s, resumed ");
     }
 
     @Test

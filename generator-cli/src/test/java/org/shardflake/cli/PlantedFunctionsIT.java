@@ -235,7 +235,7 @@ class PlantedFunctionsIT {
         run("restore-point", "before");
         run("restore-point", "list");
         run("reference", "move", "--to=db2");
-        run("reference", "delete", "country", "FR");
+        run("reference", "delete", "country", "FR", "--yes");
         run("reference", "repair");
         adopt();
         run("gateway", "drop", "gateway", "--yes");

@@ -159,7 +159,7 @@ class RebalanceCommandsTest {
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
         assertThat(launch("server", "drain", "db1", "--yes").out())
                 .isEqualTo("nothing to do: server db1 has no shards\n");
-        assertThat(launch("server", "remove", "db1").exitCode()).isZero();
+        assertThat(launch("server", "remove", "db1", "--yes").exitCode()).isZero();
     }
 
     @Test

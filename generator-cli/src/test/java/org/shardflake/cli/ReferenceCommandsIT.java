@@ -105,15 +105,24 @@ class ReferenceCommandsIT {
         assertThat(shards.exitCode()).as(shards.toString()).isZero();
 
         installation.execute(1, "INSERT INTO shard_0005.customer (uid, country) VALUES (5, 'FR')");
-        assertThat(installation.launch("reference", "delete", "country", "FR"))
+        assertThat(installation.launch("reference", "delete", "country", "FR").err())
+                .isEqualTo("""
+                error: cannot ask whether to delete row FR of country on all servers: there is no terminal
+                hint: add --yes; a row that shards refer to is not deleted
+                """);
+        assertThat(installation.launch("reference", "delete", "country", "FR", "--yes"))
                 .isEqualTo(new Result(ExitCodes.PRECONDITION, "", """
                         error: row FR of reference.country is referred to by shard_0005.customer on db2; it was not deleted
                         hint: let those rows refer to another one, and run the same command again
                         """));
         installation.execute(1, "UPDATE shard_0005.customer SET country = 'DE'");
-        assertThat(installation.launch("reference", "delete", "country", "FR").out())
+        assertThat(installation
+                        .launch("reference", "delete", "country", "FR", "--yes")
+                        .out())
                 .isEqualTo("deleted row FR of country on all servers\n");
-        assertThat(installation.launch("reference", "delete", "nothing", "FR").exitCode())
+        assertThat(installation
+                        .launch("reference", "delete", "nothing", "FR", "--yes")
+                        .exitCode())
                 .isEqualTo(ExitCodes.USAGE);
 
         assertThat(deploy("schema", file("shards.sql", """
@@ -156,7 +165,8 @@ class ReferenceCommandsIT {
                         .exitCode())
                 .isZero();
         assertThat(installation.launch("reference", "status").out()).containsPattern("db3 +\\d+ ms +follows");
-        assertThat(installation.launch("server", "remove", "db3").exitCode()).isZero();
+        assertThat(installation.launch("server", "remove", "db3", "--yes").exitCode())
+                .isZero();
         assertThat(installation.launch("doctor").out()).doesNotContain("reference");
         assertThat(installation.launch("reference", "move", "--to", "db1").exitCode())
                 .isZero();

@@ -425,7 +425,10 @@ class SchemaCommandsTest {
                 .contains("lacks shards 2, which the shard map gives it; it was deployed, since db1 has its history")
                 .contains("a person must decide");
 
-        assertThat(deploy(PHOTO, "--recreate=2").exitCode()).isZero();
+        assertThat(deploy(PHOTO, "--recreate=2").err())
+                .contains(
+                        "error: cannot ask whether to recreate shards 2 empty, and give up the rows that they had: there is no terminal\n");
+        assertThat(deploy(PHOTO, "--recreate=2", "--yes").exitCode()).isZero();
         assertThat(installation.query(0, "SELECT to_regclass('shard_0002.photo') IS NOT NULL"))
                 .isEqualTo("t");
         assertThat(deploy(PHOTO).exitCode()).isZero();

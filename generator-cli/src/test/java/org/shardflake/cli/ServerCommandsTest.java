@@ -170,7 +170,11 @@ class ServerCommandsTest {
     void removesAServerWithoutShards() {
         add("db3", installation.url(2));
 
-        assertThat(installation.launch("server", "remove", "db3", "--reason", "too dear"))
+        assertThat(installation.launch("server", "remove", "db3")).isEqualTo(new Result(2, "", """
+                error: cannot ask whether to remove server db3 from the shard map: there is no terminal
+                hint: add --yes; shardflake server list shows the servers
+                """));
+        assertThat(installation.launch("server", "remove", "db3", "--yes", "--reason", "too dear"))
                 .isEqualTo(new Result(0, "removed server db3; the shard map is at version 3\n", ""));
         assertThat(installation.launch("map", "history", "--limit=1").out())
                 .contains("server removed")

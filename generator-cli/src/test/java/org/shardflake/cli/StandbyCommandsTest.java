@@ -188,7 +188,7 @@ class StandbyCommandsTest {
                 "reconcile --dry-run",
                 "schema deploy --changelog=notes.sql --search-path=.",
                 "server change db1 --label=zone=b",
-                "server remove db2",
+                "server remove db2 --yes",
                 "map import map.yaml",
                 "move start --shards=3 --to=db2",
                 "move run --shards=3 --to=db2",

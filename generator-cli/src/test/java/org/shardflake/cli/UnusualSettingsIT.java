@@ -373,7 +373,7 @@ class UnusualSettingsIT {
         run("gateway", "status");
         run("schema", "check");
         run("reference", "status");
-        run("reference", "delete", "country", "FR");
+        run("reference", "delete", "country", "FR", "--yes");
         run("sql", "SELECT id, ratio, at, lasts, raw, tags, price, path, place FROM photo", "--limit=100000", "-o=csv");
         run("sql", "SELECT id, zoned, doc, js, during, odd FROM photo", "--limit=100000", "-o=json");
         run("sql", "SELECT * FROM photo", "--count");

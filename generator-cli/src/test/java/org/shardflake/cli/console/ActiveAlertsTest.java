@@ -174,6 +174,7 @@ class ActiveAlertsTest {
                 NOW,
                 "",
                 "it failed",
+                Optional.of(NOW),
                 List.of(shard));
     }
 

@@ -6,6 +6,7 @@ package org.shardflake.move;
 
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
@@ -16,6 +17,7 @@ import org.shardflake.move.exception.MoveRefusedException;
  *
  * @param tag the part of the names of its objects on the servers, such as {@code m3_a1b2c3}
  * @param problem the last problem, empty if there has been none since
+ * @param workedOnSince when the running command took it up; empty if no command works on it
  */
 public record Move(
         long id,
@@ -27,11 +29,17 @@ public record Move(
         Instant startedAt,
         String reason,
         String problem,
+        Optional<Instant> workedOnSince,
         List<MoveShard> shards) {
 
     /** All of its shards. */
     public ShardSet shardSet() {
         return ShardSet.of(shards.stream().map(MoveShard::shard).toList());
+    }
+
+    /** Whether its command no longer runs although it is not done: a move that follows waits for somebody to cut it over. */
+    public boolean isAbandoned() {
+        return workedOnSince.isEmpty() && phase != MovePhase.FOLLOWING;
     }
 
     /** The shards that are in a phase. */

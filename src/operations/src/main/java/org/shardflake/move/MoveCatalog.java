@@ -28,8 +28,14 @@ final class MoveCatalog {
 
     private static final String UNIQUE_VIOLATION = "23505";
 
-    private static final String MOVES =
-            "SELECT id, tag, source, target, phase, phase_since, started_at, reason, problem FROM shardflake_catalog.move";
+    /** A standby doesn't have the locks, and a role may not see when another's session began. */
+    private static final String MOVES = """
+            SELECT id, tag, source, target, phase, phase_since, started_at, reason, problem,
+                   CASE WHEN pg_is_in_recovery() THEN phase_since
+                        ELSE (SELECT COALESCE(max(a.backend_start), phase_since)
+                                FROM %s LEFT JOIN pg_stat_activity a USING (pid) WHERE %s HAVING count(*) > 0) END
+              FROM shardflake_catalog.move
+            """.formatted(MoveLease.LOCKS, MoveLease.IS_OF.formatted("id"));
 
     /** A catalog before version 5 has no bytes_at. */
     private static final String SHARDS = """
@@ -107,6 +113,7 @@ final class MoveCatalog {
                 time(row, 7),
                 row.getString(8),
                 row.getString(9),
+                Optional.ofNullable(row.getObject(10, OffsetDateTime.class)).map(OffsetDateTime::toInstant),
                 Sql.list(connection, SHARDS, MoveCatalog::readShard, id));
     }
 

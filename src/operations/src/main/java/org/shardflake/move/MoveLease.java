@@ -25,13 +25,17 @@ import org.shardflake.sql.AdvisoryLock;
  */
 final class MoveLease implements AutoCloseable {
 
-    /** A lock with two keys is listed with the first as unsigned. */
-    private static final String IS_LOCKED = """
-            SELECT EXISTS (SELECT FROM pg_locks
-             WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND objid::bigint = ?
+    static final String LOCKS = "pg_locks";
+
+    /** The condition for the lock of a move. A lock with two keys is listed with the first as unsigned. */
+    static final String IS_OF = """
+            locktype = 'advisory' AND granted AND objsubid = 2 AND objid::bigint = %s
                AND classid::bigint = hashtext('shardflake.move')::bigint & 4294967295
-               AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
             """;
+
+    private static final String IS_LOCKED =
+            "SELECT EXISTS (SELECT FROM %s WHERE %s)".formatted(LOCKS, IS_OF.formatted("?"));
 
     /** A catalog before version 5 has not. */
     private static final String HAS_BYTES_AT =

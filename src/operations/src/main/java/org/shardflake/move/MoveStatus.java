@@ -8,7 +8,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -84,34 +83,51 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
 
     /** The amount of the source's tables that is on the target; a partly copied shard counts by its rows. */
     public long copiedBytes() {
-        return move.shards().stream()
-                .mapToLong(shard -> {
-                    long size = bytes.getOrDefault(shard.shard(), 0L);
-                    return shard.phase() == ShardPhase.WAITING ? Math.min(shard.bytes(), size) : size;
-                })
-                .sum();
+        return move.shards().stream().mapToLong(this::copiedBytes).sum();
+    }
+
+    private long copiedBytes(MoveShard shard) {
+        long size = bytes.getOrDefault(shard.shard(), 0L);
+        return shard.phase() == ShardPhase.WAITING ? Math.min(shard.bytes(), size) : size;
     }
 
     /**
-     * The remaining copy time at the pace so far. Not before a shard is through, or a fifth of a few large ones: PostgreSQL takes 1,000 rows
-     * and then writes them, so the copy of wide rows goes by jerks. Between two of them it is taken to go on, by a tenth of all at most.
+     * The remaining copy time at the pace of the command that runs; empty if none does. Not before a shard is through, or a fifth of a few large
+     * ones: PostgreSQL takes 1,000 rows and then writes them, so the copy of wide rows goes by jerks. Between two of them it is taken to go on, by
+     * a tenth of all at most. What an earlier command copied says nothing about the pace.
      */
     public Optional<Duration> timeLeft(Instant now) {
-        double copied = copiedBytes();
-        double total = totalBytes();
-        boolean isShardThrough = move.shards().stream().anyMatch(shard -> shard.phase() != ShardPhase.WAITING);
-        if (move.phase() != MovePhase.COPYING || copied == 0 || (!isShardThrough && copied < total / 5)) {
+        if (move.phase() != MovePhase.COPYING || move.workedOnSince().isEmpty()) {
             return Optional.empty();
         }
-        double millis = millisSince(move.phaseSince(), now);
-        double counted = move.shards().stream()
-                .flatMap(shard -> shard.bytesAt().stream())
-                .max(Comparator.naturalOrder())
-                .map(at -> millisSince(move.phaseSince(), at))
-                .orElse(millis);
-        double since = counted > 0 ? copied * Math.max(0, millis - counted) / counted : 0;
-        double done = Math.min(total, copied + Math.min(since, total / 10));
-        return Optional.of(Duration.ofMillis(Math.round(millis * (total - done) / done)));
+        Instant start = latest(move.phaseSince(), move.workedOnSince().get());
+        double total = totalBytes();
+        double before = 0;
+        boolean isShardThrough = false;
+        Instant counted = start;
+        for (MoveShard shard : move.shards()) {
+            Instant at = shard.bytesAt().orElse(now);
+            if (at.isBefore(start)) {
+                before += copiedBytes(shard);
+            } else {
+                isShardThrough |= shard.phase() != ShardPhase.WAITING;
+                counted = latest(counted, shard.bytesAt().orElse(start));
+            }
+        }
+        double copied = copiedBytes() - before;
+        double toCopy = total - before;
+        if (copied <= 0 || (!isShardThrough && copied < toCopy / 5)) {
+            return Optional.empty();
+        }
+        double millis = millisSince(start, now);
+        double until = counted.equals(start) ? millis : millisSince(start, counted);
+        double since = until > 0 ? copied * Math.max(0, millis - until) / until : 0;
+        double done = Math.min(toCopy, copied + Math.min(since, toCopy / 10));
+        return Optional.of(Duration.ofMillis(Math.round(millis * (toCopy - done) / done)));
+    }
+
+    private static Instant latest(Instant one, Instant other) {
+        return one.isAfter(other) ? one : other;
     }
 
     private static double millisSince(Instant start, Instant end) {

@@ -132,9 +132,15 @@ final class ConsoleOperator implements Operator {
             exitCode = run(command, List.of("--dry-run"), output, question -> false);
         }
         Outcome outcome = outcome(command, exitCode);
-        String question = command.has("--yes") && !outcome.isRefusal() ? question(command) : "";
+        String question = asks(command) && !outcome.isRefusal() ? question(command) : "";
         return new Trial(
                 command.has("--dry-run") ? shown + " --dry-run" : "", output.toString(UTF_8), question, outcome);
+    }
+
+    /** Whether the command asks before it changes anything: a deployment does only before rows are given up. */
+    private static boolean asks(Parsed command) {
+        return command.has("--yes")
+                && (!command.path().equals("schema deploy") || command.words().contains("--recreate"));
     }
 
     /** The command's own question, which it asks before it changes anything; the answer is no. */

@@ -129,6 +129,9 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
             if (dryRun.isOn()) {
                 showPlan(adopter);
             } else {
+                catalog.onInterruption(() -> cancel || finish
+                        ? "%s is not finished".formatted(cancel ? "--cancel" : "--finish")
+                        : "the rows brought so far stay in the shards; the same command with --cancel removes them");
                 AdoptReport report = perform(adopter);
                 output.print(AdoptView.facts(report), () -> AdoptView.text(report));
             }

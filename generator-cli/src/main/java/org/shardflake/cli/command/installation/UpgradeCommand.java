@@ -59,6 +59,7 @@ public final class UpgradeCommand implements Runnable {
             if (dryRun.isOn()) {
                 dryRun.say();
             } else {
+                catalog.onInterruption(() -> "each server and the catalog have the old version or the new one");
                 upgrade.run(step -> err.printf("%s is at version %s%n", step.server(), step.to()));
             }
             output.print(upgrade.steps().stream().map(UpgradeCommand::facts).toList(), () -> text(upgrade.steps()));

@@ -66,6 +66,7 @@ final class LookupBackfillCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
+        catalog.onInterruption(() -> "the values claimed so far stay claimed");
         AtomicLong rows = new AtomicLong();
         BackfillReport report = catalog.lookups().backfill(name, settings(), done -> tell(rows.addAndGet(done), done));
         output.print(LookupView.facts(name, report), () -> LookupView.text(name, report));

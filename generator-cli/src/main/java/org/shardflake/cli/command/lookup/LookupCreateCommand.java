@@ -7,6 +7,7 @@ package org.shardflake.cli.command.lookup;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.cli.command.option.CatalogMixin;
@@ -86,6 +87,8 @@ final class LookupCreateCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
+        catalog.onInterruption(() ->
+                "some shards may have the lookup already%nto go back: %s".formatted(CliCommand.LOOKUP_DROP.with(name)));
         LookupDefinition created = catalog.lookups().create(plan());
         output.print(LookupView.facts(created), () -> LookupView.created(created));
         return 0;

@@ -10,10 +10,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
-import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.catalog.ShardMapFile;
 import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.DryRunMixin;
 import org.shardflake.cli.command.option.Invocation;
 import org.shardflake.cli.command.option.OutputMixin;
@@ -26,7 +26,6 @@ import org.shardflake.install.ServerFailedException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -43,7 +42,7 @@ import picocli.CommandLine.Spec;
         exitCodeList = {
             "0:ok",
             "1:the catalog cannot be reached, or the file cannot be read",
-            "2:the command line is wrong, the file is not a shard map, or --yes is missing",
+            "2:the command line is wrong, the file is not a shard map, or it was not confirmed",
             "4:there is no catalog, its map has a different version, shard count or epoch, or a shard would be placed on a server that lacks it while another has it"
         },
         footer = {"", "Example: shardflake map import map.yaml --dry-run"})
@@ -61,8 +60,8 @@ final class MapImportCommand implements Runnable {
     @Mixin
     private DryRunMixin dryRun;
 
-    @Option(names = "--yes", description = "Go ahead even if shards change their server.")
-    private boolean yes;
+    @Mixin
+    private ConfirmMixin confirm;
 
     @Mixin
     private CatalogMixin catalog;
@@ -115,13 +114,10 @@ final class MapImportCommand implements Runnable {
     }
 
     private void warn(int shards) {
-        if (!dryRun.isOn() && !yes) {
-            throw new CliException(
-                    Kind.USAGE,
-                    "the file puts %s on other servers, and import moves no rows: a shard whose rows are not"
-                                    .formatted(Amounts.shards(shards))
-                            + " there already would be empty to its users",
-                    "see which with --dry-run; if their rows are there, or there are none yet, add --yes");
+        if (!dryRun.isOn()) {
+            confirm.require(
+                    "place %s on other servers without moving their rows".formatted(Amounts.shards(shards)),
+                    "a shard whose rows are not there already would be empty to its users; --dry-run shows which");
         }
         spec.commandLine()
                 .getErr()

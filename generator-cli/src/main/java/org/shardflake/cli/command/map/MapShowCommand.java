@@ -25,6 +25,7 @@ import org.shardflake.cli.map.MapPicture;
 import org.shardflake.cli.map.ShardMapView;
 import org.shardflake.cli.output.OutputFormat;
 import org.shardflake.cli.output.Progress;
+import org.shardflake.cli.output.TerminalSize;
 import org.shardflake.load.LoadSample;
 import org.shardflake.load.LoadSampler;
 import org.shardflake.load.ShardRate;
@@ -43,7 +44,7 @@ import picocli.CommandLine.Spec;
         name = "show",
         description = {
             "Shows the shard map: its version, and the shards of each server.",
-            "The table has room for the first shards only; json and yaml list all. On a terminal it draws the map."
+            "The table has room for the first shards only; json and yaml list all. On a terminal with enough lines it draws the map."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -104,9 +105,16 @@ final class MapShowCommand implements Callable<Integer> {
         }
         output.print(ShardMapView.facts(picture, sizes, rates), () -> ShardMapView.table(picture, sizes, rates));
         if (isDrawn && output.format() == OutputFormat.TABLE) {
-            spec.commandLine().getOut().println("\n" + draw(picture).stripTrailing());
+            spec.commandLine().getOut().println("\n" + drawn(picture, ShardMapView.table(picture, sizes, rates)));
         }
         return problems.isEmpty() ? ExitCodes.OK : ExitCodes.PARTLY_DONE;
+    }
+
+    /** The cells, unless they would scroll the table away. */
+    private String drawn(MapPicture picture, String table) {
+        String drawing = draw(picture).stripTrailing();
+        long lines = table.lines().count() + drawing.lines().count() + 2;
+        return cells || lines < TerminalSize.current().height() ? drawing : "(--cells draws the shards, too)";
     }
 
     private String draw(MapPicture picture) {

@@ -82,6 +82,7 @@ abstract class AbstractCutoverCommand implements Callable<Integer> {
             CutoverView.show(dryRun, output, verb, move, candidates(move), wanted);
             return ExitCodes.OK;
         }
+        moves.begun(move);
         try {
             run(mover, move, wanted);
         } catch (CopiesDifferException | MoveRefusedException e) {

@@ -71,7 +71,7 @@ public class CopyMixin {
     /** The existing move of these shards, or a new one if every check passes. */
     Move begin(Mover mover, String source, String target, ShardSet shards, MoveProgress progress) {
         Move move = mover.beginOrResume(source, target, shards, reason());
-        progress.expect(mover.status(move).bytes());
+        progress.begun(mover.status(move));
         return move;
     }
 }

@@ -98,6 +98,7 @@ final class MoveCancelCommand implements Callable<Integer> {
             return ExitCodes.OK;
         }
         confirm.require(what, Advice.of("%s shows the move", CliCommand.MOVE_STATUS_OF.with(move.id())));
+        moves.begun(move);
         if (targetLost) {
             mover.cancelWithoutTarget(move.id());
         } else {

@@ -65,6 +65,7 @@ final class MoveCompleteCommand implements Callable<Integer> {
             return ExitCodes.OK;
         }
         confirm.require(what, Advice.of("%s shows the move", CliCommand.MOVE_STATUS_OF.with(move.id())));
+        moves.begun(move);
         mover.complete(move.id());
         output.print(
                 Map.of("completed", move.id()),

@@ -5,12 +5,16 @@
 package org.shardflake.cli.command.move;
 
 import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import org.shardflake.ShardMap;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.DurationConverter;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.gateway.GatewayFollower;
+import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
@@ -28,6 +32,23 @@ public class MoveMixin extends CatalogMixin {
             description =
                     "How long to retry a cutover that gave up or a server that does not answer (default: ${DEFAULT-VALUE}).")
     private Duration patience;
+
+    private final Set<Long> begun = ConcurrentHashMap.newKeySet();
+
+    /** Makes Ctrl-C tell how a move stands that the command works on, with the way back. */
+    public Move begun(Move move) {
+        begun.add(move.id());
+        onInterruption(this::left);
+        return move;
+    }
+
+    private String left() {
+        return Mover.moves(url()).stream()
+                .filter(move -> begun.contains(move.id()))
+                .map(MoveView::left)
+                .collect(Collectors.collectingAndThen(
+                        Collectors.joining(String.format("%n")), text -> text.isEmpty() ? "no move is left" : text));
+    }
 
     /** The settings that other options fill, with the patience. */
     public MoveSettings settings(UnaryOperator<MoveSettings.Builder> others) {

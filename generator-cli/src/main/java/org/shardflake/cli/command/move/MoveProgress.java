@@ -6,12 +6,14 @@ package org.shardflake.cli.command.move;
 
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
+import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.compare.TableDifference;
 import org.shardflake.move.Move;
@@ -37,6 +39,8 @@ public final class MoveProgress implements MoveListener {
     private @Nullable Progress copying;
     private String interruption = "";
     private int attemptsFailed;
+    private boolean isNew;
+    private boolean isResumed;
 
     /** Creates the progress of a single move. */
     public MoveProgress(PrintWriter err) {
@@ -64,7 +68,19 @@ public final class MoveProgress implements MoveListener {
     }
 
     synchronized void begun(MoveStatus status) {
-        expect(status.bytes());
+        sizes = status.bytes();
+        Move move = status.move();
+        if (!isNew) {
+            isResumed = true;
+            err.printf(
+                    "resuming move %s of %s from %s to %s, which began at %s and is %s%n",
+                    move.id(),
+                    Amounts.shards(move.shards().size()),
+                    move.source(),
+                    move.target(),
+                    move.startedAt().truncatedTo(ChronoUnit.SECONDS),
+                    move.phase());
+        }
         part.begun(status, System.nanoTime());
     }
 
@@ -81,9 +97,8 @@ public final class MoveProgress implements MoveListener {
         }
     }
 
-    /** The size of each shard's tables, in bytes. */
-    synchronized void expect(Map<Integer, Long> bytes) {
-        sizes = bytes;
+    synchronized boolean isResumed() {
+        return isResumed;
     }
 
     /** Shards with rows that could not be compared. */
@@ -101,6 +116,7 @@ public final class MoveProgress implements MoveListener {
         part.reached(step);
         interruption = "";
         switch (step) {
+            case RECORDED -> isNew = true;
             case SLOT_CREATED -> {
                 counted = new HashMap<>();
                 copying = isOneOfSeveral()

@@ -59,7 +59,7 @@ final class MoveStartCommand implements Callable<Integer> {
         for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
             MoveProgress progress = moves.progress();
             Mover mover = moves.mover(moves.settings(begin::fill), progress);
-            Move move = begin.begin(mover, source.getKey(), begin.target(), source.getValue(), progress);
+            Move move = moves.begun(begin.begin(mover, source.getKey(), begin.target(), source.getValue(), progress));
             started.add(mover.follow(move.id()));
         }
         output.print(

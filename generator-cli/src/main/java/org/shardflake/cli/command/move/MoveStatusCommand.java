@@ -10,6 +10,7 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.output.Keys;
 import org.shardflake.cli.output.Redraw;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveStatus;
@@ -49,7 +50,8 @@ final class MoveStatusCommand implements Callable<Integer> {
 
     @Option(
             names = "--watch",
-            description = "Refresh every second, in place on a terminal, until no move is left or Ctrl-C.")
+            description =
+                    "Refresh every second, in place on a terminal, until no move is left, q or Ctrl-C. Waits for the first move.")
     private boolean watch;
 
     @Mixin
@@ -63,14 +65,35 @@ final class MoveStatusCommand implements Callable<Integer> {
         moves.onlyReads();
         Mover mover = moves.mover(moves.progress());
         Redraw redraw = new Redraw(spec.commandLine().getOut());
-        List<MoveStatus> all = read(mover);
-        print(all, redraw);
-        while (watch && !all.isEmpty()) {
-            Thread.sleep(WATCH_MILLIS);
-            all = id == null || mover.moves().stream().anyMatch(move -> move.id() == id) ? read(mover) : List.of();
-            print(all, redraw);
+        if (!watch) {
+            print(read(mover), redraw);
+            return ExitCodes.OK;
         }
-        return ExitCodes.OK;
+        try (Keys keys = Keys.open()) {
+            boolean hasBegun = false;
+            boolean isTold = false;
+            while (true) {
+                List<MoveStatus> all = readOpen(mover);
+                if (hasBegun || !all.isEmpty()) {
+                    print(all, redraw);
+                } else if (!isTold) {
+                    isTold = true;
+                    spec.commandLine().getErr().printf("%s; waiting for it%n", nothing());
+                }
+                if ((hasBegun && all.isEmpty()) || keys.quits(WATCH_MILLIS)) {
+                    return ExitCodes.OK;
+                }
+                hasBegun |= !all.isEmpty();
+            }
+        }
+    }
+
+    private String nothing() {
+        return id == null ? "no move is in progress" : "move %s is not in progress".formatted(id);
+    }
+
+    private List<MoveStatus> readOpen(Mover mover) {
+        return id == null || mover.moves().stream().anyMatch(move -> move.id() == id) ? read(mover) : List.of();
     }
 
     private List<MoveStatus> read(Mover mover) {

@@ -11,10 +11,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.shardflake.CliCommand;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.compare.TableDifference;
 import org.shardflake.move.Move;
+import org.shardflake.move.MovePhase;
 import org.shardflake.move.MoveShard;
 import org.shardflake.move.MoveStatus;
 import org.shardflake.move.ShardPhase;
@@ -36,6 +38,7 @@ public final class MoveView {
         facts.put("from", move.source());
         facts.put("to", move.target());
         facts.put("shards", move.shardSet().toString());
+        facts.put("commandRuns", move.workedOnSince().isPresent());
         facts.put("bytes", status.totalBytes());
         facts.put("bytesCopied", status.copiedBytes());
         facts.put(
@@ -47,6 +50,33 @@ public final class MoveView {
         facts.put("problem", move.problem());
         facts.put("shardDetails", move.shards().stream().map(MoveView::facts).toList());
         return facts;
+    }
+
+    /** What is left of a move that was interrupted, and how to go back. */
+    static String left(Move move) {
+        int shards = move.shards().size();
+        return "move %s of %s from %s to %s is %s: %s of %s copied, %s on %s%nto go back: %s"
+                .formatted(
+                        move.id(),
+                        Amounts.shards(shards),
+                        move.source(),
+                        move.target(),
+                        move.phase(),
+                        shards - move.shardSet(ShardPhase.WAITING).size(),
+                        shards,
+                        move.shardSet(ShardPhase.SWITCHED).size(),
+                        move.target(),
+                        wayBack(move));
+    }
+
+    private static String wayBack(Move move) {
+        if (move.phase() == MovePhase.COMPLETING || move.phase() == MovePhase.CANCELLING) {
+            return "not possible any more";
+        }
+        CliCommand cancel = CliCommand.MOVE_CANCEL.with(move.id());
+        return move.shardSet(ShardPhase.SWITCHED).isEmpty()
+                ? cancel.toString()
+                : "%s, then %s".formatted(CliCommand.MOVE_REVERSE.with(move.id()), cancel);
     }
 
     private static Map<String, Object> facts(StreamStatus stream) {
@@ -107,9 +137,20 @@ public final class MoveView {
                                     shards - move.shardSet(ShardPhase.WAITING).size(), shards),
                     "%s of %s".formatted(move.shardSet(ShardPhase.SWITCHED).size(), shards),
                     "%s of %s".formatted(Amounts.bytes(status.copiedBytes()), Amounts.bytes(status.totalBytes())),
-                    status.timeLeft(Instant.now()).map(Amounts::duration).orElse("-"),
+                    move.isAbandoned()
+                            ? "stopped"
+                            : status.timeLeft(Instant.now())
+                                    .map(Amounts::duration)
+                                    .orElse("-"),
                     lag(status.forward()),
                     lag(status.reverse()));
+            if (move.isAbandoned()) {
+                problems.add("move %s: its command no longer runs; continue with %s%s"
+                        .formatted(
+                                move.id(),
+                                move.nextCommand(),
+                                wayBack(move).startsWith("not") ? "" : ", or go back with " + wayBack(move)));
+            }
             if (!move.problem().isEmpty()) {
                 problems.add("move %s: %s".formatted(move.id(), move.problem()));
             }

@@ -44,7 +44,7 @@ public final class WholeMoves implements ParallelMoves.Watcher {
     private @Nullable MovesProgress all;
 
     /** The result for the shards of one source that went to one target. */
-    private record Done(Move move, List<Duration> pauses, Duration took) {}
+    private record Done(Move move, List<Duration> pauses, Duration took, boolean isResumed) {}
 
     /** Moves with the usual write pause, which are completed. */
     public WholeMoves(MoveMixin moves, CopyMixin copying, ParallelMixin parallel) {
@@ -128,6 +128,7 @@ public final class WholeMoves implements ParallelMoves.Watcher {
 
     @Override
     public void begun(MoveRequest request, MoveStatus status) {
+        moves.begun(status.move());
         progress(request).begun(status);
     }
 
@@ -135,7 +136,7 @@ public final class WholeMoves implements ParallelMoves.Watcher {
     public synchronized void ended(Move move, Duration took) {
         MoveProgress progress = progress(MoveRequest.of(move));
         progress.ended(move);
-        done.add(new Done(move, progress.pauses(), took));
+        done.add(new Done(move, progress.pauses(), took, progress.isResumed()));
         done.sort(Comparator.comparing(finished -> finished.move().id()));
     }
 
@@ -161,6 +162,7 @@ public final class WholeMoves implements ParallelMoves.Watcher {
         facts.put("rows", rows(done.move()));
         facts.put("bytes", bytes(done.move()));
         facts.put("seconds", done.took().toSeconds());
+        facts.put("resumed", done.isResumed());
         facts.put("completed", !keep);
         if (!done.pauses().isEmpty()) {
             facts.put("pauseMillis", CutoverView.pauses(done.pauses()));
@@ -189,7 +191,7 @@ public final class WholeMoves implements ParallelMoves.Watcher {
                     TableWriter.shorten(move.move().shardSet()),
                     String.format(Locale.ROOT, "%,d", rows(move.move())),
                     Amounts.bytes(bytes(move.move())),
-                    Amounts.duration(move.took()),
+                    Amounts.duration(move.took()) + (move.isResumed() ? ", resumed" : ""),
                     millis(pauses.get("p50")),
                     millis(pauses.get("p99")),
                     millis(pauses.get("max")));

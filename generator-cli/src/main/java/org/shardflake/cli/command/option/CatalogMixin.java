@@ -8,6 +8,7 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
@@ -131,6 +132,11 @@ public class CatalogMixin {
     /** Reports progress on stderr. */
     public final void say(String what) {
         err().println(what);
+    }
+
+    /** Tells after Ctrl-C what is left; how to continue is told as well. */
+    public final void onInterruption(Supplier<String> left) {
+        Interruption.expect(command, left);
     }
 
     /** Standard error. */

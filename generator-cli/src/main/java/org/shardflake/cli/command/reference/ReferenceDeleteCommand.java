@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -25,7 +26,7 @@ import picocli.CommandLine.Parameters;
         exitCodeList = {
             "0:no server has the row",
             "1:a server or the catalog cannot be reached, or failed",
-            "2:the command line is wrong, or there is no such table or key",
+            "2:the command line is wrong, there is no such table or key, or it was not confirmed",
             "4:there is no such row, or a row of a shard refers to it; every server has it as before"
         },
         footer = {"", "Example: shardflake reference delete country IT"})
@@ -42,6 +43,9 @@ final class ReferenceDeleteCommand implements Runnable {
     private List<String> key;
 
     @Mixin
+    private ConfirmMixin confirm;
+
+    @Mixin
     private CatalogMixin catalog;
 
     @Mixin
@@ -49,6 +53,9 @@ final class ReferenceDeleteCommand implements Runnable {
 
     @Override
     public void run() {
+        confirm.require(
+                "delete row %s of %s on all servers".formatted(String.join(" ", key), table),
+                "a row that shards refer to is not deleted");
         catalog.installation().referenceTables(catalog.catalog().load()).delete(table, key);
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("table", table);

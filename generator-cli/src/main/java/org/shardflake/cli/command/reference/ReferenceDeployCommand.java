@@ -5,6 +5,7 @@
 package org.shardflake.cli.command.reference;
 
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ChangelogMixin;
@@ -60,6 +61,8 @@ final class ReferenceDeployCommand implements Runnable {
     @Override
     public void run() {
         ShardMap map = catalog.catalog().load();
+        catalog.onInterruption(
+                () -> "some servers may have the changes already; see %s".formatted(CliCommand.REFERENCE_STATUS));
         ReferenceTables.Deployment deployed =
                 catalog.installation().referenceTables(map).deploy(changelog.file(), settings(), map.layout(), home);
         output.print(ReferenceView.facts(deployed), () -> ReferenceView.text(deployed));

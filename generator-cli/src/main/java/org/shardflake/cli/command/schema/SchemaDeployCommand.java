@@ -7,10 +7,12 @@ package org.shardflake.cli.command.schema;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ChangelogMixin;
+import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.DeployMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.command.option.ShardsOption;
@@ -42,7 +44,7 @@ import picocli.CommandLine.Spec;
         exitCodeList = {
             "0:every shard matches the changelog",
             "1:a server or the catalog cannot be reached, or the changelog cannot be read or is at fault; no shard was changed",
-            "2:the command line is wrong",
+            "2:the command line is wrong, or --recreate was not confirmed",
             "3:some shards failed and are unchanged",
             "4:there is no catalog, a changeset was edited or leaves its shard, a server has a newer function library, another deployment is running, or a missing shard is on another server or was deployed before; nothing was changed",
             "5:deployed, but shards differ from each other"
@@ -115,6 +117,9 @@ final class SchemaDeployCommand implements Callable<Integer> {
     private @Nullable String recreate;
 
     @Mixin
+    private ConfirmMixin confirm;
+
+    @Mixin
     private CatalogMixin catalog;
 
     @Mixin
@@ -137,7 +142,14 @@ final class SchemaDeployCommand implements Callable<Integer> {
                         () -> DeployView.table("SHARDS TO DEPLOY", deployer.preview()));
                 return ExitCodes.OK;
             }
+            if (recreate != null) {
+                confirm.require(
+                        "recreate shards %s empty, and give up the rows that they had".formatted(recreate),
+                        "--dry-run shows what would be done");
+            }
             deployer.messages().forEach(spec.commandLine().getErr()::println);
+            catalog.onInterruption(
+                    () -> "each shard is deployed completely or unchanged; see %s".formatted(CliCommand.SCHEMA_STATUS));
             DeployReport report = deploy(deployer);
             catalog.installation().remember(map);
             output.print(DeployView.facts(report), () -> DeployView.table(report));

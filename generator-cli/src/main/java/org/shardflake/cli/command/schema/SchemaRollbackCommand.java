@@ -7,6 +7,7 @@ package org.shardflake.cli.command.schema;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.command.option.CatalogMixin;
@@ -109,6 +110,8 @@ final class SchemaRollbackCommand implements Callable<Integer> {
                         "the shards' histories have changed since you were asked; nothing was changed",
                         "run the same command again");
             }
+            catalog.onInterruption(() ->
+                    "each shard is rolled back completely or unchanged; see %s".formatted(CliCommand.SCHEMA_STATUS));
             DeployReport report = undo(deployer, map, preview);
             output.print(DeployView.facts(report), () -> DeployView.undone(report));
             return DeployView.exitCode(report);

@@ -10,6 +10,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.DryRunMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.command.option.ReasonMixin;
@@ -33,7 +34,7 @@ import picocli.CommandLine.Parameters;
         exitCodeList = {
             "0:ok",
             "1:the catalog cannot be reached, or failed",
-            "2:the command line is wrong, or there is no such server",
+            "2:the command line is wrong, there is no such server, or it was not confirmed",
             "4:there is no catalog, or the server has shards, is being split, or is the home of reference tables"
         },
         footer = {"", "Example: shardflake server remove db3"})
@@ -51,6 +52,9 @@ final class ServerRemoveCommand implements Runnable {
 
     @Mixin
     private ReasonMixin reason;
+
+    @Mixin
+    private ConfirmMixin confirm;
 
     @Mixin
     private CatalogMixin catalog;
@@ -73,6 +77,9 @@ final class ServerRemoveCommand implements Runnable {
         if (dryRun.shows(output, "remove server " + name, ServerChange.facts(name, "removed"))) {
             return;
         }
+        confirm.require(
+                "remove server %s from the shard map".formatted(name),
+                Advice.of("%s shows the servers", CliCommand.SERVER_LIST));
         catalog.installation().referenceTables(map).remove(name);
         long version = shardCatalog.removeServer(name, reason.reason()).version();
         ServerChange.print(output, "removed", name, version);

@@ -227,12 +227,15 @@ final class ServerSplitCommand implements Callable<Integer> {
     private Integer run(SplitRequest request) {
         long start = System.nanoTime();
         Splitter splitter = splitter();
+        moves.onInterruption(() -> "the split of %s is not finished%nto go back, while the standby is not promoted: %s"
+                .formatted(name, CliCommand.SERVER_SPLIT_CANCEL.with(name)));
         long id = splitter.promote(request);
         MoveProgress progress = moves.progress();
         Mover mover = moves.mover(settings(), progress);
         Optional<Move> move =
                 mover.moves().stream().filter(some -> some.id() == id).findFirst();
         if (move.isPresent()) {
+            moves.begun(move.get());
             try {
                 mover.carryOut(move.get(), keep);
             } catch (MoveException e) {

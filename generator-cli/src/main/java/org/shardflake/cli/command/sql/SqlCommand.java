@@ -253,6 +253,8 @@ public final class SqlCommand implements Callable<Integer> {
                     "write in %s (%s)".formatted(Amounts.shards(left.size()), left),
                     "--dry-run runs the statements in one of them, or one of each history, and undoes that");
         }
+        catalog.onInterruption(
+                () -> "each shard has all of the statements or none of them, and no shard gets them twice");
         ScriptReport report;
         try (Progress progress = Progress.on(err, Progress.isTerminal()).start("writing", left.size())) {
             report = runner.run(shards, progress::advance);

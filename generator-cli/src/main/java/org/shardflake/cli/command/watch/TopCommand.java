@@ -18,6 +18,7 @@ import org.shardflake.cli.command.option.DurationConverter;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.output.Keys;
 import org.shardflake.cli.output.OutputFormat;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.cli.output.Redraw;
@@ -35,7 +36,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "top",
         description = {
-            "Shows the busiest shards: on a terminal until Ctrl-C, otherwise once.",
+            "Shows the busiest shards: on a terminal until q or Ctrl-C, otherwise once.",
             "Rates are rows per second by PostgreSQL's own statistics; most inserted rows draw an id. A session"
                     + " reports what it did once a second, or up to 10 seconds after it became idle, so a short measurement is a rough one."
         },
@@ -81,7 +82,7 @@ public final class TopCommand implements Callable<Integer> {
     @Option(
             names = "--samples",
             paramLabel = "N",
-            description = "Number of samples to show (default: 1, or on a terminal until Ctrl-C).")
+            description = "Number of samples to show (default: 1, or on a terminal until q or Ctrl-C).")
     private @Nullable Integer samples;
 
     @Mixin
@@ -112,16 +113,19 @@ public final class TopCommand implements Callable<Integer> {
         ShardMap map = catalog.catalog().load();
         LoadSampler sampler = new LoadSampler(this::url);
         LoadSample before = sampler.sample(map);
-        require(before);
+        if (!live) {
+            require(before);
+        }
         Redraw redraw = new Redraw(spec.commandLine().getOut());
         boolean isWhole = before.problems().isEmpty();
-        for (int shown = 0; shown < times; shown++) {
-            Thread.sleep(every.toMillis());
-            map = reload(map);
-            LoadSample now = sampler.sample(map);
-            show(new TopView(map, before, now, by, limit), redraw, live);
-            before = now;
-            isWhole &= now.problems().isEmpty();
+        try (Keys keys = Keys.open()) {
+            for (int shown = 0; shown < times && !keys.quits(every.toMillis()); shown++) {
+                map = reload(map);
+                LoadSample now = sampler.sample(map);
+                show(new TopView(map, before, now, by, limit), redraw, live);
+                before = now;
+                isWhole &= now.problems().isEmpty();
+            }
         }
         return isWhole ? ExitCodes.OK : ExitCodes.PARTLY_DONE;
     }

@@ -55,6 +55,11 @@ class MoveEstimateTest {
 
     /** @param bytes that are copied of each shard */
     private static MoveStatus status(MovePhase phase, ShardPhase first, ShardPhase others, long bytes) {
+        return status(phase, first, others, bytes, Optional.of(Instant.EPOCH));
+    }
+
+    private static MoveStatus status(
+            MovePhase phase, ShardPhase first, ShardPhase others, long bytes, Optional<Instant> workedOnSince) {
         List<MoveShard> all = IntStream.range(0, 4)
                 .mapToObj(shard -> new MoveShard(
                         shard,
@@ -69,7 +74,8 @@ class MoveEstimateTest {
                         OptionalDouble.empty(),
                         Optional.empty()))
                 .toList();
-        Move move = new Move(1, "m1_000000", "db1", "db2", phase, Instant.EPOCH, Instant.EPOCH, "", "", all);
+        Move move =
+                new Move(1, "m1_000000", "db1", "db2", phase, Instant.EPOCH, Instant.EPOCH, "", "", workedOnSince, all);
         StreamStatus none = new StreamStatus(true, 0, 0, 0, "");
         return new MoveStatus(move, Map.of(0, SIZE, 1, SIZE, 2, SIZE, 3, SIZE), none, none);
     }
@@ -98,6 +104,20 @@ class MoveEstimateTest {
         assertThat(status(MovePhase.COPYING, ShardPhase.COPIED, waiting, 0).timeLeft(later))
                 .contains(MINUTE.multipliedBy(3));
         assertThat(status(MovePhase.FOLLOWING, ShardPhase.COPIED, waiting, 0).timeLeft(later))
+                .isEmpty();
+    }
+
+    @Test
+    void aMoveWhoseCommandDiedHasNoEstimateAndAResumedOneCountsFromItsBeginning() {
+        Instant later = Instant.EPOCH.plus(MINUTE.multipliedBy(10));
+        ShardPhase waiting = ShardPhase.WAITING;
+
+        assertThat(status(MovePhase.COPYING, ShardPhase.COPIED, waiting, 0, Optional.empty())
+                        .timeLeft(later))
+                .isEmpty();
+        // Shard 0 was copied by the first command, after a minute; nothing by the second one, which began after nine.
+        assertThat(status(MovePhase.COPYING, ShardPhase.COPIED, waiting, 0, Optional.of(later.minus(MINUTE)))
+                        .timeLeft(later))
                 .isEmpty();
     }
 

@@ -1,0 +1,67 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.option;
+
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+
+/** The words on stderr when Ctrl-C ends a command that changes something: what is left, and the command that continues. Thread-safe. */
+public final class Interruption {
+
+    /** The time that finding the words may take. */
+    private static final long PATIENCE_MILLIS = 3000;
+
+    private static volatile @Nullable Supplier<String> words;
+
+    private Interruption() {}
+
+    /**
+     * Sets the words of a command.
+     *
+     * @param left what is left undone, and how to go back; asked for when it happens
+     */
+    public static void expect(CommandSpec command, Supplier<String> left) {
+        words = () -> "interrupted: %s%nto continue: %s".formatted(left.get(), again(command));
+    }
+
+    /** The words of the command that runs; empty if it changes nothing. */
+    public static String words() {
+        Supplier<String> its = words;
+        if (its == null) {
+            return "";
+        }
+        StringBuffer found = new StringBuffer();
+        Thread asking = new Thread(() -> {
+            try {
+                found.append(its.get());
+            } catch (RuntimeException e) {
+                found.append(
+                        "interrupted; run the same command again to continue"); // The catalog does not answer either.
+            }
+        });
+        asking.setDaemon(true);
+        asking.start();
+        try {
+            asking.join(PATIENCE_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return found.toString();
+    }
+
+    /** The command line as it was typed, for a shell, without passwords. */
+    static String again(CommandSpec command) {
+        List<String> typed = command.root().commandLine().getParseResult().originalArgs();
+        return "shardflake " + typed.stream().map(Interruption::quote).collect(Collectors.joining(" "));
+    }
+
+    private static String quote(String word) {
+        String shown = word.replaceFirst("(//[^:@/]+):[^@/]*@", "$1@").replaceFirst("([?&]password=)[^&]*", "$1...");
+        return shown.matches("[\\w@%+=:,./-]+") ? shown : "'" + shown.replace("'", "'\\''") + "'";
+    }
+}
