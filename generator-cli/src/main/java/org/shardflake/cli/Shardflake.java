@@ -136,7 +136,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         System.exit(exitCode);
     }
 
-    /** Says after Ctrl-C what is left, on a line of its own, since the cursor stands behind a {@code ^C} or a progress bar. */
+    /** Says after Ctrl-C what is left, on a separate line, since the cursor stands behind a {@code ^C} or a progress bar. */
     private static void interrupted(AtomicBoolean hasEnded) {
         if (hasEnded.get()) {
             return;

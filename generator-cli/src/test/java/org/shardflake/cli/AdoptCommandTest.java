@@ -249,6 +249,11 @@ class AdoptCommandTest {
                 copied 1,000 rows of old.photo into photo of 8 shards, and 0 changes since
                 when the application is ready to write to the shards, add --finish
                 """);
+        assertThat(installation.launch("adopt", "status").out())
+                .startsWith("TABLE      INTO   SINCE")
+                .contains("\nold.photo  photo  ")
+                .endsWith(
+                        "\nto continue: shardflake adopt TABLE --from URL; with --finish to end it, with --cancel to give it up\n");
         installation.execute(OLD, """
                 INSERT INTO old.photo (uid, slug) VALUES (3, 'inserted');
                 UPDATE old.photo SET title = 'updated' WHERE id = 10;
@@ -263,6 +268,8 @@ class AdoptCommandTest {
 
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
         assertThat(finished.out()).contains("\"state\":\"finished\"", "\"changes\":11,\"compared\":1000");
+        assertThat(installation.launch("adopt", "status").out()).isEqualTo("no adoption is in progress\n");
+        assertThat(installation.launch("adopt", "old.photo").err()).startsWith("error: missing: --from URL\n");
         assertThat(shards("SELECT id || ' in ' || NUMBER FROM SHARD.photo WHERE id IN (11, 12, 13, 5000, 6000)"))
                 .isEqualTo("12 in 5,5000 in 5");
     }

@@ -91,7 +91,9 @@ class LocalCommandsTest {
                         error: no catalog is set, and db1, which has that of the local cluster in %s, is stopped
                         hint: start it with shardflake local start
                         """.formatted(local));
-        assertThat(launch("local", "start", "--servers=3").exitCode()).isZero();
+        Result both = launch("local", "start", "--servers=3");
+        assertThat(both.exitCode()).isZero();
+        assertThat(both.err()).isEqualTo("starting db1, db2 in %s\n".formatted(local));
         Result other = launch("local", "start", "--shards=32");
         assertThat(other.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(other.err()).startsWith("error: the cluster runs, but it has 16 shards, and that never changes\n");

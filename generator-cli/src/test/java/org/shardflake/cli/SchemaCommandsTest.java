@@ -213,6 +213,9 @@ class SchemaCommandsTest {
                 db2     3      4,5,7   2           app.sql::place::ann
                 db2     1      6       1           app.sql::photo::ann
                 """);
+        Result lacking = installation.launch("schema", "status", "--changelog=" + directory.resolve("app.sql"));
+        assertThat(lacking.exitCode()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(lacking.out()).contains("\n1 shard would be changed by shardflake schema deploy --changelog ");
     }
 
     @Test

@@ -101,12 +101,19 @@ class SqlCommandIT {
                         {"uid":"2","likes":1,"title":null},
                         {"uid":"3","likes":1,"title":null}]
                         """);
-        assertThat(succeed("sql", "SELECT uid FROM photo ORDER BY likes DESC LIMIT 1")
+        assertThat(succeed("sql", "SELECT uid FROM photo ORDER BY likes DESC LIMIT 1", "--with-shard")
                         .out()
                         .lines())
                 .hasSize(8);
         assertThat(succeed("sql", "SELECT uid FROM photo", "--limit=5").out().lines())
                 .hasSize(6);
+    }
+
+    @Test
+    void drawsIdsOnTheServerThatTheCatalogHasForTheShard() {
+        String id = succeed("id", "next", "--uid=15", "--table=photo").out().strip();
+
+        assertThat(succeed("id", "decode", id, "-o=json").out()).contains("\"shard\":7,");
     }
 
     /** The name after FROM is not that of a table to the reader of table names, so the search_path must tell. */
@@ -127,6 +134,38 @@ class SqlCommandIT {
         assertThat(succeed("sql", "SELECT likes FROM photo WHERE likes > 100", "--sum=likes")
                         .out())
                 .isEqualTo("SUM\nnull\n");
+    }
+
+    @Test
+    void whatHoldsForEachShardIsNotTakenForAResultOfAll() {
+        refuses(ExitCodes.USAGE, """
+                error: LIMIT would apply to each of 8 shards, not to all together
+                hint: --limit N stops after N rows of all shards; --with-shard prints the rows of each shard
+                """, "sql", "SELECT uid FROM photo LIMIT 3");
+        String hint =
+                "hint: leave it out of the query and let --count count rows, or --sum VALUE add up, over all shards; --with-shard prints the result of each shard\n";
+        refuses(
+                ExitCodes.USAGE,
+                "error: count would apply to each of 8 shards, not to all together\n" + hint,
+                "sql",
+                "SELECT /* all */ count(*) FROM photo");
+        refuses(
+                ExitCodes.USAGE,
+                "error: max would apply to each of 2 shards, not to all together\n" + hint,
+                "sql",
+                "SELECT max(likes) FROM photo",
+                "--shards=1,7",
+                "--count");
+        assertThat(succeed("sql", "SELECT count(*) FROM photo", "--uid=7").out())
+                .startsWith("COUNT\n");
+        assertThat(succeed("sql", "SELECT count(*) AS n FROM photo", "--sum=n").out())
+                .isEqualTo("SUM\n28\n");
+        assertThat(succeed("sql", "SELECT uid, count(*) FROM photo GROUP BY uid")
+                        .err())
+                .isEmpty();
+        assertThat(succeed("sql", "SELECT (SELECT count(*) FROM photo)").err())
+                .isEqualTo(
+                        "8 rows from 8 shards: results are not combined; --with-shard begins each row with its shard\n");
     }
 
     @Test

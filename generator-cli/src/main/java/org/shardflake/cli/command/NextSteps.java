@@ -7,9 +7,9 @@ package org.shardflake.cli.command;
 import java.io.PrintWriter;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.Locale;
 import java.util.Optional;
 import org.shardflake.CliCommand;
+import org.shardflake.Plural;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.CatalogMissingException;
@@ -59,12 +59,11 @@ public final class NextSteps {
     }
 
     private void map(ServerUrl url, ShardMap map) throws SQLException {
-        out.print(String.format(
-                Locale.ROOT,
-                "%,d shards on %s servers; version %s of the shard map%n",
-                map.sharding().shardCount(),
-                map.servers().size(),
-                map.version()));
+        out.print("%s on %s; version %s of the shard map%n"
+                .formatted(
+                        Plural.of(map.sharding().shardCount(), "shard"),
+                        Plural.of(map.servers().size(), "server"),
+                        map.version()));
         int moves = Mover.moves(url).size();
         if (moves > 0) {
             out.println(moves == 1 ? "1 move is in progress" : moves + " moves are in progress");

@@ -10,7 +10,7 @@ import org.jline.terminal.Terminal;
 import org.jline.terminal.TerminalBuilder;
 import org.jspecify.annotations.Nullable;
 
-/** The keys that a person presses while a display refreshes: {@code q} ends it. Without a terminal, nobody presses any. */
+/** The keys pressed while a display refreshes: {@code q} ends it. Without a terminal there are none. */
 public final class Keys implements AutoCloseable {
 
     private final @Nullable Terminal terminal;
@@ -34,7 +34,7 @@ public final class Keys implements AutoCloseable {
         }
     }
 
-    /** Waits, and returns whether the display should end because {@code q} was pressed meanwhile. */
+    /** Waits, and returns whether the display should end because {@code q} was pressed. */
     public boolean quits(long millis) throws InterruptedException {
         if (terminal == null) {
             Thread.sleep(millis);

@@ -40,6 +40,7 @@ public final class Progress implements AutoCloseable {
     private final long total;
     private final @Nullable ProgressBar bar;
     private volatile double leastPart;
+    private volatile boolean isQuiet;
     private final long begun = System.nanoTime();
     private final AtomicLong done = new AtomicLong();
     private final AtomicLong nextLine = new AtomicLong(System.nanoTime() + NANOS_BETWEEN_LINES);
@@ -63,6 +64,13 @@ public final class Progress implements AutoCloseable {
     /** Progress as lines on {@code err}, or as a bar on the terminal that stderr is. */
     public static Factory on(PrintWriter err, boolean terminal) {
         return (task, total) -> new Progress(err, task, total, LEAST_PART, terminal ? bar(task, total) : null);
+    }
+
+    /** Progress as a bar on the terminal that stderr is, or else as lines, and none if it ends before the first is due. */
+    static Progress quietly(PrintWriter err, String task, long total) {
+        Progress progress = new Progress(err, task, total, LEAST_PART, isTerminal() ? bar(task, total) : null);
+        progress.isQuiet = true;
+        return progress;
     }
 
     /**
@@ -137,6 +145,7 @@ public final class Progress implements AutoCloseable {
         if (now > 0
                 && System.nanoTime() - due >= 0
                 && nextLine.compareAndSet(due, System.nanoTime() + NANOS_BETWEEN_LINES)) {
+            isQuiet = false;
             err.printf("%s: %,d of %,d%s%n", task, now, total, pace(now));
         }
     }
@@ -161,7 +170,7 @@ public final class Progress implements AutoCloseable {
     public void close() {
         if (bar != null) {
             bar.close();
-        } else {
+        } else if (!isQuiet) {
             err.printf("%s: %,d of %,d%n", task, done.get(), total);
         }
     }

@@ -8,10 +8,10 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
+import org.shardflake.Plural;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -170,13 +170,12 @@ public final class ForeignKeys {
     private static String line(List<Rows> schemas) {
         Rows first = schemas.get(0);
         return String.format(
-                Locale.ROOT,
-                "foreign key %s of %s to %s: %,d rows in %,d shards, in %s such as %s",
+                "foreign key %s of %s to %s: %s in %s, in %s such as %s",
                 first.key().name(),
                 first.key().table(),
                 first.key().referred(),
-                schemas.stream().mapToLong(Rows::rows).sum(),
-                schemas.size(),
+                Plural.of(schemas.stream().mapToLong(Rows::rows).sum(), "row"),
+                Plural.of(schemas.size(), "shard"),
                 first.key().schema(),
                 String.join(", ", first.samples()));
     }

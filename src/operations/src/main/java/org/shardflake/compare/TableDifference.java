@@ -15,6 +15,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.LongConsumer;
+import org.shardflake.Plural;
 import org.shardflake.compare.DifferenceSearch.Difference;
 import org.shardflake.jdbc.InParallel;
 import org.shardflake.jdbc.Sql;
@@ -161,7 +162,7 @@ public record TableDifference(
                 .mapToLong(its -> Math.max(its.named(), its.atLeast))
                 .sum();
         boolean areAll = all.stream().allMatch(its -> its.atLeast == 0);
-        return String.format(Locale.ROOT, "%s%,d row%s", areAll ? "" : "at least ", rows, rows == 1 ? "" : "s");
+        return (areAll ? "" : "at least ") + Plural.of(rows, "row");
     }
 
     private int named() {

@@ -6,6 +6,7 @@ package org.shardflake.deploy;
 
 import java.util.List;
 import java.util.Locale;
+import org.shardflake.Plural;
 
 /**
  * Rows in a table that belong to another shard.
@@ -21,10 +22,10 @@ public record StrayRows(int shard, String server, String table, String column, l
     public String toString() {
         return String.format(
                 Locale.ROOT,
-                "%s on %s has %,d rows of other shards by their %s, such as %s",
+                "%s on %s has %s of other shards by their %s, such as %s",
                 table,
                 server,
-                rows,
+                Plural.of(rows, "row"),
                 column,
                 String.join("; ", samples));
     }

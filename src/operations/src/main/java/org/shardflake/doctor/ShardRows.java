@@ -9,8 +9,8 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import org.shardflake.Plural;
 import org.shardflake.ShardSet;
 import org.shardflake.compare.DifferenceSearch;
 import org.shardflake.compare.Rows;
@@ -87,7 +87,7 @@ final class ShardRows {
                                     connection,
                                     "SELECT to_char(shardflake.id_timestamp(?) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')",
                                     newest);
-            return String.format(Locale.ROOT, "%,d%s rows%s", rows, rows >= COUNTED ? " or more" : "", time);
+            return (rows >= COUNTED ? "at least " : "") + Plural.of(rows, "row") + time;
         });
     }
 

@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
+import org.shardflake.Plural;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 
@@ -71,7 +72,7 @@ public record LoadSample(Map<Integer, ShardCounters> shards, Map<String, String>
             throw new ShardflakeException(
                     Kind.FAILURE,
                     "the rate of %s is not known: they moved, or counters were reset or lost while they were measured"
-                            .formatted(unknown == 1 ? "1 shard" : unknown + " shards"),
+                            .formatted(Plural.of(unknown, "shard")),
                     "run the command again",
                     null);
         }

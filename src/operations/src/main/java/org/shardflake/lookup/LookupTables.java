@@ -23,6 +23,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
+import java.util.function.ObjIntConsumer;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
@@ -62,11 +63,28 @@ public final class LookupTables {
 
     private final ServerUrl catalog;
     private final Function<Server, ServerUrl> urls;
+    private final ObjIntConsumer<String> shardDone;
 
     /** @param urls the URL of a server of the shard map, including what is needed to log in */
     public LookupTables(ServerUrl catalog, Function<Server, ServerUrl> urls) {
+        this(catalog, urls, (task, shards) -> {});
+    }
+
+    /**
+     * @param urls the URL of a server of the shard map, including what is needed to log in
+     * @param shardDone told of each shard that a task is done with, and of how many there are; called from several threads
+     */
+    public LookupTables(ServerUrl catalog, Function<Server, ServerUrl> urls, ObjIntConsumer<String> shardDone) {
         this.catalog = catalog;
         this.urls = urls;
+        this.shardDone = shardDone;
+    }
+
+    private ShardTask told(String what, int shards, ShardTask task) {
+        return shard -> {
+            task.run(shard);
+            shardDone.accept(what, shards);
+        };
     }
 
     /**
@@ -149,7 +167,8 @@ public final class LookupTables {
             throws SQLException, InterruptedException {
         try (SchemaDeployer deployer = SchemaDeployer.prepare(
                 OwnTables.LOOKUPS, targets, map.layout(), DeploySettings.defaults(Path.of("")))) {
-            boolean isThere = deployer.pendingShards() == 0;
+            int lacking = deployer.pendingShards();
+            boolean isThere = lacking == 0;
             if (!isThere) {
                 new Installation(catalog, urls).requireUnmoved(targets);
             }
@@ -157,7 +176,11 @@ public final class LookupTables {
             if (isThere) {
                 return;
             }
-            DeployReport report = deployer.deploy(done -> {});
+            DeployReport report = deployer.deploy(done -> {
+                for (int i = 0; i < done; i++) {
+                    shardDone.accept("making tables of lookups", lacking);
+                }
+            });
             if (!report.failures().isEmpty()) {
                 throw new ShardflakeException(
                         Kind.PARTLY_DONE,
@@ -209,7 +232,7 @@ public final class LookupTables {
                 try (ShardRouter router = router(THREADS)) {
                     int shards = router.map().sharding().shardCount();
                     Removal removal = end(lookup.number(), router, shards);
-                    inParallel(shards, THREADS, removal::delete, () -> {});
+                    inParallel(shards, THREADS, told("removing values of shards", shards, removal::delete), () -> {});
                 }
                 its.delete();
             }
@@ -241,7 +264,7 @@ public final class LookupTables {
                 }
                 Backfill backfill = new Backfill(
                         its, lookup, source, router, new OpenWriters(router, PATIENCE), settings.rowsPerSecond(), done);
-                inParallel(shards, settings.threads(), backfill::run, backfill::stop);
+                inParallel(shards, settings.threads(), told("filling shards", shards, backfill::run), backfill::stop);
                 LookupStatus status = its.status(lookup, shards);
                 if (status.refused() == 0 && lookup.state() == State.FILLING) {
                     its.set(State.READY);
@@ -277,7 +300,8 @@ public final class LookupTables {
                     ShardRouter router = router(threads)) {
                 Verification verification = new Verification(usable(its.get()), router, ShardCatalog.at(catalog));
                 try {
-                    inParallel(router.map().sharding().shardCount(), threads, verification::run, () -> {});
+                    int shards = router.map().sharding().shardCount();
+                    inParallel(shards, threads, told("comparing shards", shards, verification::run), () -> {});
                     return verification.result(Optional.empty());
                 } catch (SQLException | ShardflakeException e) {
                     LookupCheck found = verification.result(Optional.of(String.valueOf(e.getMessage())));

@@ -37,7 +37,7 @@ public record Move(
         return ShardSet.of(shards.stream().map(MoveShard::shard).toList());
     }
 
-    /** Whether its command no longer runs although it is not done: a move that follows waits for somebody to cut it over. */
+    /** Whether its command no longer runs although it is not done. A move that follows waits for its cutover, and is not abandoned. */
     public boolean isAbandoned() {
         return workedOnSince.isEmpty() && phase != MovePhase.FOLLOWING;
     }

@@ -285,6 +285,11 @@ public final class Preflight {
         if (!isOfOneInstallation()) {
             return;
         }
+        ShardSet there = ShardSet.of(Sql.list(
+                to,
+                "SELECT right(nspname, 4)::integer FROM pg_namespace WHERE nspname = ANY (?)",
+                row -> row.getInt(1),
+                shards));
         none(
                 "target-free",
                 Outcome.FAILED,
@@ -292,8 +297,11 @@ public final class Preflight {
                 "SELECT nspname FROM pg_namespace WHERE nspname = ANY (?)",
                 "%s has these schemas already".formatted(target.name()),
                 Advice.of(
-                        "%s explains them: those of an open split are removed by running %s again; drop the left-over of a move with SELECT shardflake.drop_shard(7, force => true)",
-                        CliCommand.DOCTOR, CliCommand.SERVER_SPLIT),
+                        "%s explains them: those of an open split are removed by running %s again; drop what is left of a move, on %s, with SELECT shardflake.drop_shard(shard, force => true) FROM unnest('{%s}'::integer[]) shard",
+                        CliCommand.DOCTOR,
+                        CliCommand.SERVER_SPLIT,
+                        target.name(),
+                        there.stream().boxed().map(String::valueOf).collect(Collectors.joining(","))),
                 shards);
         int newest = Math.max(FunctionLibrary.version(from), FunctionLibrary.version(to));
         if (newest > FunctionLibrary.version()) {

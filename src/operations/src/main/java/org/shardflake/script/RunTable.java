@@ -7,6 +7,7 @@ package org.shardflake.script;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.ObjIntConsumer;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -37,16 +38,23 @@ final class RunTable {
     /**
      * Creates the table in all shards that lack it, so that all shards keep the same schema.
      *
+     * @param shardDone told of each shard that has got it, and of how many lacked it
      * @throws ShardflakeException if a shard is being moved, whose schema must not change
      */
-    static void create(Installation installation, List<DeployTarget> targets, IdLayout layout)
+    static void create(
+            Installation installation, List<DeployTarget> targets, IdLayout layout, ObjIntConsumer<String> shardDone)
             throws InterruptedException {
         try (SchemaDeployer deployer = prepare(targets, layout)) {
-            if (deployer.pendingShards() == 0) {
+            int lacking = deployer.pendingShards();
+            if (lacking == 0) {
                 return;
             }
             installation.requireUnmoved(targets);
-            DeployReport report = deployer.deploy(done -> {});
+            DeployReport report = deployer.deploy(done -> {
+                for (int i = 0; i < done; i++) {
+                    shardDone.accept("making table " + NAME + " in all shards", lacking);
+                }
+            });
             if (!report.failures().isEmpty()) {
                 throw new ShardflakeException(
                         Kind.PARTLY_DONE,

@@ -20,6 +20,7 @@ import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntConsumer;
+import java.util.function.ObjIntConsumer;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -129,14 +130,18 @@ public final class ScriptRunner {
     /**
      * Runs the statements in those of the shards in which they have not been run.
      *
-     * @param done receives how many shards have just been done
+     * @param shardDone told of each shard that a task is done with, and of how many there are; called from several threads
      * @throws ShardflakeException if a shard is being moved and the table that notes what was done has yet to be made
      */
-    public ScriptReport run(ShardSet shards, IntConsumer done) throws InterruptedException {
+    public ScriptReport run(ShardSet shards, ObjIntConsumer<String> shardDone) throws InterruptedException {
         RunTable.create(
-                installation, installation.targets(router.map()), router.map().layout());
+                installation, installation.targets(router.map()), router.map().layout(), shardDone);
         ShardSet left = notNoted(shards);
-        Execution execution = new Execution(left, done);
+        Execution execution = new Execution(left, done -> {
+            for (int i = 0; i < done; i++) {
+                shardDone.accept("writing", left.size());
+            }
+        });
         execution.run();
         return execution.report(
                 shards.stream().filter(shard -> !left.contains(shard)).boxed().toList());

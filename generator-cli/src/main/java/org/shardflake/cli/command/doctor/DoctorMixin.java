@@ -5,9 +5,9 @@
 package org.shardflake.cli.command.doctor;
 
 import java.util.LinkedHashMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import org.shardflake.Plural;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.cli.command.move.MoveMixin;
@@ -44,10 +44,9 @@ public final class DoctorMixin extends MoveMixin {
     /** The number of servers and shards, in words. */
     String extent() {
         ShardMap map = map();
-        return String.format(
-                Locale.ROOT,
-                "%s servers with %,d shards",
-                map.servers().size(),
-                map.sharding().shardCount());
+        return "%s with %s"
+                .formatted(
+                        Plural.of(map.servers().size(), "server"),
+                        Plural.of(map.sharding().shardCount(), "shard"));
     }
 }

@@ -6,10 +6,10 @@ package org.shardflake.cli.command.gateway;
 
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.CliCommand;
+import org.shardflake.Plural;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.gateway.Gateway;
 import org.shardflake.gateway.Gateways.Refreshed;
@@ -42,13 +42,9 @@ final class GatewayView {
                 .formatted(
                         refreshed.gateway().schema(),
                         refreshed.gateway().url(),
-                        count(refreshed.tables(), "table"),
-                        count(refreshed.parts(), "part"));
+                        Plural.of(refreshed.tables(), "table"),
+                        Plural.of(refreshed.parts(), "part"));
         return refreshed.changed() == 0 ? what + ", as before" : what + ", %s changed".formatted(refreshed.changed());
-    }
-
-    private static String count(int number, String what) {
-        return number == 1 ? "1 " + what : String.format(Locale.ROOT, "%,d %ss", number, what);
     }
 
     static Map<String, @Nullable Object> facts(Status status) {

@@ -9,9 +9,10 @@ import java.sql.SQLException;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.DeployedLayout;
+import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.Sharding;
-import org.shardflake.cli.command.option.Invocation;
+import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
@@ -41,12 +42,9 @@ import picocli.CommandLine.Spec;
             "1:the server cannot be reached, or failed",
             "2:the command line is wrong",
             "3:failed after some ids were printed; those are good",
-            "4:the server lacks the function library, the shard or the table, or has another id layout"
+            "4:there is no catalog, or the server lacks the function library, the shard or the table, or has another id layout"
         },
-        footer = {
-            "",
-            "Example: shardflake id next --server postgresql://app@db1/app --uid 31341 --table photo --count 5"
-        })
+        footer = {"", "Example: shardflake id next --uid 31341 --table photo --count 5"})
 final class IdNextCommand implements Callable<Integer> {
 
     @Spec
@@ -55,10 +53,9 @@ final class IdNextCommand implements Callable<Integer> {
     @Option(
             names = "--server",
             paramLabel = "URL",
-            required = true,
             description = "postgresql://user@host:port/database or jdbc:postgresql://...; the password may come from"
-                    + " PGPASSWORD or ~/.pgpass.")
-    private String server;
+                    + " PGPASSWORD or ~/.pgpass (default: the server that the catalog has for the shard).")
+    private @Nullable String server;
 
     @ArgGroup(multiplicity = "1")
     private Target target;
@@ -74,9 +71,9 @@ final class IdNextCommand implements Callable<Integer> {
     @Option(
             names = "--shards",
             paramLabel = "N",
-            defaultValue = "" + Sharding.DEFAULT_SHARD_COUNT,
-            description = "With --uid: the number of shards of the installation (default: ${DEFAULT-VALUE}).")
-    private int shardCount;
+            description = "With --server and --uid: the number of shards of the installation (default: "
+                    + Sharding.DEFAULT_SHARD_COUNT + ").")
+    private @Nullable Integer shardCount;
 
     @Option(names = "--table", paramLabel = "NAME", description = "A table of the shard, without its schema.")
     private @Nullable String table;
@@ -89,16 +86,19 @@ final class IdNextCommand implements Callable<Integer> {
     private long count;
 
     @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
     private OutputMixin output;
 
     @Override
     public Integer call() {
-        int shard = shard();
+        ShardMap map = server == null ? catalog.catalog().load() : null;
+        int shard = shard(map == null ? null : map.sharding());
         if (count < 1) {
             throw CliException.usage("count %s is out of range 1..%s".formatted(count, Long.MAX_VALUE));
         }
-        Invocation invocation = Invocation.of(spec);
-        ServerUrl url = invocation.url(server);
+        ServerUrl url = map == null ? catalog.parse(String.valueOf(server)) : catalog.urlOf(map.server(shard));
         try (Connection connection = ServerAccess.connect(url)) {
             DeployedLayout.read(connection);
             draw(IdSource.find(connection, url, shard, table), url);
@@ -108,10 +108,13 @@ final class IdNextCommand implements Callable<Integer> {
         return ExitCodes.OK;
     }
 
-    private int shard() {
+    private int shard(@Nullable Sharding known) {
         try {
             if (target.uid != null) {
-                return new Sharding(shardCount).shard(target.uid);
+                Sharding sharding = known != null
+                        ? known
+                        : new Sharding(shardCount == null ? Sharding.DEFAULT_SHARD_COUNT : shardCount);
+                return sharding.shard(target.uid);
             }
             int shard = target.shard == null ? -1 : target.shard;
             Sharding.schema(shard);

@@ -9,6 +9,7 @@ import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.adopt.AdoptPlan;
 import org.shardflake.adopt.AdoptReport;
 import org.shardflake.adopt.AdoptSettings;
@@ -21,6 +22,7 @@ import org.shardflake.cli.command.option.Subcommands;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
+import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -113,19 +115,22 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
 
     @Override
     public Integer call() {
-        if (table == null || from == null) {
-            throw CliException.usage(
-                    table == null
-                            ? "a table is missing, or the command assess"
-                            : "--from is missing: the database of the table");
-        }
         if (Stream.of(finish, reopen, cancel).filter(chosen -> chosen).count() > 1) {
             throw CliException.usage("--finish, --reopen and --cancel exclude each other");
         }
+        if (table == null || from == null) {
+            throw new CliException(
+                    Kind.USAGE,
+                    "missing: %s".formatted(table == null ? "TABLE, or one of the commands assess and status" : "--from URL"),
+                    "see shardflake adopt --help");
+        }
+        return adopt(table, catalog.parse(from));
+    }
+
+    private Integer adopt(String old, ServerUrl database) {
         ShardMap map = catalog.catalog().load();
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
-        try (Adopter adopter =
-                Adopter.open(settings(table), catalog.parse(from), catalog.url(), map, catalog::urlOf, progress)) {
+        try (Adopter adopter = Adopter.open(settings(old), database, catalog.url(), map, catalog::urlOf, progress)) {
             if (dryRun.isOn()) {
                 showPlan(adopter);
             } else {
@@ -141,17 +146,21 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
 
     @Override
     public List<String> names() {
-        return List.of("assess");
+        return List.of("assess", "status");
     }
 
     @Override
     public Object create(String name) {
-        return new AdoptAssessCommand();
+        return switch (name) {
+            case "assess" -> new AdoptAssessCommand();
+            case "status" -> new AdoptStatusCommand();
+            default -> throw new IllegalArgumentException("no command adopt " + name);
+        };
     }
 
-    private AdoptSettings settings(String table) {
+    private AdoptSettings settings(String old) {
         try {
-            return new AdoptSettings(table, into, key, batch);
+            return new AdoptSettings(old, into, key, batch);
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }

@@ -7,6 +7,7 @@ package org.shardflake.cli.command.installation;
 import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import org.shardflake.Plural;
 import org.shardflake.adopt.AdoptListener;
 
 /** Reports the progress of an adoption: a line every few seconds, and one for each step. */
@@ -23,12 +24,12 @@ final class AdoptProgress implements AdoptListener {
 
     @Override
     public void copied(long rows, long estimate) {
-        print(String.format(Locale.ROOT, "copied %,d of about %,d rows", rows, estimate));
+        print(String.format(Locale.ROOT, "copied %,d of about %s", rows, Plural.of(estimate, "row")));
     }
 
     @Override
     public void followed(long changes) {
-        print(String.format(Locale.ROOT, "brought %,d changes over", changes));
+        print("brought %s over".formatted(Plural.of(changes, "change")));
     }
 
     private void print(String line) {

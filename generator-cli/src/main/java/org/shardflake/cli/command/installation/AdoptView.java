@@ -7,6 +7,7 @@ package org.shardflake.cli.command.installation;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import org.shardflake.Plural;
 import org.shardflake.adopt.AdoptPlan;
 import org.shardflake.adopt.AdoptReport;
 import org.shardflake.cli.output.Amounts;
@@ -31,8 +32,8 @@ final class AdoptView {
     static String text(AdoptPlan plan) {
         StringBuilder text = new StringBuilder(String.format(
                 Locale.ROOT,
-                "about %,d rows of %s would go into %s of %s%n",
-                plan.estimatedRows(),
+                "about %s of %s would go into %s of %s%n",
+                Plural.of(plan.estimatedRows(), "row"),
                 plan.table(),
                 plan.into(),
                 Amounts.shards(plan.shards())));
@@ -55,21 +56,20 @@ final class AdoptView {
     }
 
     static String text(AdoptReport report) {
-        String copied = String.format(
-                Locale.ROOT,
-                "copied %,d rows of %s into %s of %s",
-                report.copiedRows(),
-                report.table(),
-                report.into(),
-                Amounts.shards(report.shards()));
+        String copied = "copied %s of %s into %s of %s"
+                .formatted(
+                        Plural.of(report.copiedRows(), "row"),
+                        report.table(),
+                        report.into(),
+                        Amounts.shards(report.shards()));
         return switch (report.state()) {
             case COPYING -> copied + "; run it again to continue";
             case FOLLOWING ->
                 String.format(
                         Locale.ROOT,
-                        "%s, and %,d changes since%nwhen the application is ready to write to the shards, add --finish",
+                        "%s, and %s since%nwhen the application is ready to write to the shards, add --finish",
                         copied,
-                        report.changes());
+                        Plural.of(report.changes(), "change"));
             case CLOSED ->
                 "%s; it is closed to writes, since --finish was killed: run that again, or --reopen".formatted(copied);
             case FINISHED ->
@@ -77,10 +77,10 @@ final class AdoptView {
                         ? "%s was adopted before; nothing to do".formatted(report.table())
                         : String.format(
                                 Locale.ROOT,
-                                "%s, and %,d changes since; %,d rows compared, all equal%n%s no longer takes writes",
+                                "%s, and %s since; %s compared, all equal%n%s no longer takes writes",
                                 copied,
-                                report.changes(),
-                                report.comparedRows(),
+                                Plural.of(report.changes(), "change"),
+                                Plural.of(report.comparedRows(), "row"),
                                 report.table());
             case CANCELLED -> "cancelled: the shards have no rows of %s, which is unchanged".formatted(report.table());
         };

@@ -6,6 +6,7 @@ package org.shardflake.cli.command.installation;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.shardflake.Plural;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.DryRunMixin;
@@ -67,8 +68,8 @@ public final class SeparateCommand implements Runnable {
             return;
         }
         confirm.require(
-                "give the catalog at %s, and %s servers, a new identity"
-                        .formatted(catalog.url().hosts(), servers.size()),
+                "give the catalog at %s, and %s, a new identity"
+                        .formatted(catalog.url().hosts(), Plural.of(servers.size(), "server")),
                 "see what would be done with --dry-run");
         Separated separated = separation.run(servers);
         Map<String, Object> facts = new LinkedHashMap<>();

@@ -8,6 +8,7 @@ import java.io.PrintWriter;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.Plural;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.DryRunMixin;
 import org.shardflake.cli.command.option.OutputMixin;
@@ -77,7 +78,7 @@ public final class UpgradeCommand implements Runnable {
 
     private String text(List<Step> steps) {
         if (steps.stream().noneMatch(Step::isNeeded)) {
-            return "%s servers and the catalog are up to date".formatted(steps.size() - 1);
+            return "%s and the catalog are up to date".formatted(Plural.of(steps.size() - 1, "server"));
         }
         TableWriter table = new TableWriter("SERVER", "FROM", "TO", "CHANGES");
         StringBuilder changes = new StringBuilder();

@@ -6,6 +6,7 @@ package org.shardflake.cli.command.local;
 
 import java.sql.SQLException;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
@@ -15,6 +16,7 @@ import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.local.LocalInstallation;
+import org.shardflake.cluster.LocalServer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -86,6 +88,14 @@ final class LocalStartCommand implements Callable<Integer> {
     private void starting(int created) {
         spec.commandLine()
                 .getErr()
-                .printf("%s PostgreSQL servers in %s%n", created > 0 ? "creating" : "starting", local.directory());
+                .printf(
+                        "%s in %s%n",
+                        created > 0
+                                ? "creating PostgreSQL servers"
+                                : local.installation().servers().stream()
+                                        .filter(server -> !server.isRunning())
+                                        .map(LocalServer::name)
+                                        .collect(Collectors.joining(", ", "starting ", "")),
+                        local.directory());
     }
 }

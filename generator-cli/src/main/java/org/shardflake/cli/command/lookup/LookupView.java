@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.shardflake.CliCommand;
+import org.shardflake.Plural;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.catalog.LookupDefinition.State;
 import org.shardflake.cli.output.TableWriter;
@@ -83,10 +84,10 @@ final class LookupView {
     private static String backfilled(LookupStatus status) {
         return String.format(
                 Locale.ROOT,
-                "%,d of %,d shards, %,d rows%s",
+                "%,d of %s, %s%s",
                 status.filledShards(),
-                status.shards(),
-                status.claimed(),
+                Plural.of(status.shards(), "shard"),
+                Plural.of(status.claimed(), "row"),
                 status.refused() == 0 ? "" : String.format(Locale.ROOT, ", %,d refused", status.refused()));
     }
 
@@ -102,12 +103,12 @@ final class LookupView {
     static String text(String name, BackfillReport report) {
         StringBuilder text = new StringBuilder(
                 report.isComplete()
-                        ? String.format(Locale.ROOT, "%,d rows can be found by %s", report.claimed(), name)
+                        ? "%s can be found by %s".formatted(Plural.of(report.claimed(), "row"), name)
                         : String.format(
                                 Locale.ROOT,
-                                "%,d rows are in lookup %s, %,d were refused",
-                                report.claimed(),
+                                "lookup %s has %s; %,d refused",
                                 name,
+                                Plural.of(report.claimed(), "row"),
                                 report.refused()));
         report.reasons().forEach(reason -> text.append('\n').append(reason));
         return text.toString();
@@ -127,22 +128,22 @@ final class LookupView {
     static String text(String name, LookupCheck check) {
         StringBuilder text = new StringBuilder(
                 check.differing() == 0
-                        ? String.format(Locale.ROOT, "lookup %s agrees with its rows: %,d values", name, check.held())
+                        ? "lookup %s agrees with its rows: %s".formatted(name, Plural.of(check.held(), "value"))
                         : String.format(
                                 Locale.ROOT,
-                                "lookup %s has %,d values, and %s%,d differences%s",
+                                "lookup %s has %s, and %s%s%s",
                                 name,
-                                check.held(),
+                                Plural.of(check.held(), "value"),
                                 check.failure().isPresent() ? "at least " : "",
-                                check.differing(),
+                                Plural.of(check.differing(), "difference"),
                                 check.differing() == check.differences().size()
                                         ? ""
                                         : String.format(
                                                 Locale.ROOT,
-                                                ", of which %,d are named",
+                                                "; named here: %,d",
                                                 check.differences().size())));
         if (check.leftOver() > 0) {
-            text.append(String.format(Locale.ROOT, "; %,d claims without a row", check.leftOver()));
+            text.append("; %s without a row".formatted(Plural.of(check.leftOver(), "claim")));
         }
         check.differences().forEach(difference -> text.append('\n').append(difference));
         return text.toString();

@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
+import org.shardflake.Plural;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -142,15 +143,15 @@ final class MoveBegin extends CopyMixin {
     static String text(PreflightReport report) {
         return String.format(
                 Locale.ROOT,
-                "%s from %s to %s: %,d tables, %s, %s; copying takes about %s%n%n%s",
+                "%s from %s to %s: %s, %s, %s; copying takes about %s%n%n%s",
                 Amounts.shards(report.shards().size()),
                 report.source(),
                 report.target(),
-                report.tables(),
+                Plural.of(report.tables(), "table"),
                 Amounts.bytes(report.bytes()),
                 report.rows() == 0 && report.bytes() > 0
                         ? "rows not counted yet by ANALYZE"
-                        : String.format(Locale.ROOT, "about %,d rows", report.rows()),
+                        : "about " + Plural.of(report.rows(), "row"),
                 Amounts.duration(Duration.ofSeconds(report.estimatedSeconds())),
                 ChecksView.text(report.checks()));
     }

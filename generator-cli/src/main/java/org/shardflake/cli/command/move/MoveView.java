@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.shardflake.CliCommand;
+import org.shardflake.Plural;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.compare.TableDifference;
@@ -167,7 +168,7 @@ public final class MoveView {
     /** The lag of a stream, even of one that does not run, since its slot keeps the log. */
     private static String lag(StreamStatus stream) {
         String time = stream.running() ? ", %s ms".formatted(stream.lagMillis()) : "";
-        String errors = stream.applyErrors() > 0 ? ", %s errors".formatted(stream.applyErrors()) : "";
+        String errors = stream.applyErrors() > 0 ? ", " + Plural.of(stream.applyErrors(), "error") : "";
         return (stream.running() || stream.lagBytes() > 0 ? Amounts.bytes(stream.lagBytes()) : "-") + time + errors;
     }
 

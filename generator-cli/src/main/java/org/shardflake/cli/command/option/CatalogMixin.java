@@ -18,6 +18,7 @@ import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
 import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.output.TaskProgress;
 import org.shardflake.gateway.Gateways;
 import org.shardflake.install.Installation;
 import org.shardflake.lookup.LookupTables;
@@ -126,7 +127,7 @@ public class CatalogMixin {
     }
 
     public LookupTables lookups() {
-        return new LookupTables(url(), this::urlOf);
+        return new LookupTables(url(), this::urlOf, new TaskProgress(err()));
     }
 
     /** Reports progress on stderr. */

@@ -30,9 +30,11 @@ public final class ChangelogMixin {
     }
 
     public Path searchPath() {
-        if (searchPath != null) {
-            return searchPath;
-        }
+        return searchPath != null ? searchPath : searchPath(changelog);
+    }
+
+    /** The usual directory to search for a changelog's includes. */
+    public static Path searchPath(Path changelog) {
         Path absolute = changelog.toAbsolutePath().normalize();
         Path directory = absolute.getParent();
         if (directory == null || absolute.startsWith(Path.of("").toAbsolutePath())) {

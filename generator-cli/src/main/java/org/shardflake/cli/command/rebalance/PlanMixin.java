@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -21,6 +22,7 @@ import org.shardflake.cli.command.option.EnumNames;
 import org.shardflake.cli.command.option.ServerNames;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.output.Amounts;
+import org.shardflake.cli.output.TaskProgress;
 import org.shardflake.load.LoadSample;
 import org.shardflake.load.LoadSampler;
 import org.shardflake.load.ShardRate;
@@ -178,8 +180,19 @@ class PlanMixin {
         LoadSampler sampler = new LoadSampler(catalog::urlOf);
         LoadSample before = sampler.sample(map).whole();
         sayHowLong(catalog);
-        Thread.sleep(over.toMillis());
+        measure(catalog);
         return sampler.sample(map).whole().allSince(before);
+    }
+
+    private void measure(CatalogMixin catalog) throws InterruptedException {
+        Thread.sleep(over.toMillisPart());
+        int seconds = Math.toIntExact(over.toSeconds());
+        try (TaskProgress progress = new TaskProgress(catalog.err())) {
+            for (int i = 0; i < seconds; i++) {
+                TimeUnit.SECONDS.sleep(1);
+                progress.accept("measuring, seconds", seconds);
+            }
+        }
     }
 
     static final class ByNames extends EnumNames<RebalanceBy> {

@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.shardflake.Plural;
 import org.shardflake.cli.command.move.CopyMixin;
 import org.shardflake.cli.command.move.MoveMixin;
 import org.shardflake.cli.command.move.ParallelMixin;
@@ -73,7 +74,7 @@ final class RebalanceApplyCommand implements Callable<Integer> {
             int shards = left.stream().mapToInt(move -> move.shards().size()).sum();
             dryRun.shows(
                     output,
-                    "make %s moves of %s".formatted(left.size(), Amounts.shards(shards)),
+                    "make %s of %s".formatted(Plural.of(left.size(), "move"), Amounts.shards(shards)),
                     Map.of("moves", left.size(), "shards", shards));
             return ExitCodes.OK;
         }

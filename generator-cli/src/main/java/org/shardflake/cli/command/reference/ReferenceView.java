@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.shardflake.CliCommand;
+import org.shardflake.Plural;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.reference.ReferenceStatus;
 import org.shardflake.reference.ReferenceTables;
@@ -34,8 +35,8 @@ final class ReferenceView {
                 ? "nothing to deploy: all servers match the changelog"
                 : "deployed %s to %s; reference tables are written on %s"
                         .formatted(
-                                count(deployed.changeSets(), "changeset"),
-                                count(deployed.servers(), "server"),
+                                Plural.of(deployed.changeSets(), "changeset"),
+                                Plural.of(deployed.servers(), "server"),
                                 deployed.home());
     }
 
@@ -56,13 +57,9 @@ final class ReferenceView {
                 : String.format(
                         Locale.ROOT,
                         "copied %s, the same in all %,d shards, into %s",
-                        count(adopted.copied(), "row"),
+                        Plural.of(adopted.copied(), "row"),
                         adopted.shards(),
                         adopted.table());
-    }
-
-    private static String count(long number, String what) {
-        return String.format(Locale.ROOT, "%,d %s%s", number, what, number == 1 ? "" : "s");
     }
 
     static Map<String, Object> facts(ReferenceStatus status) {
@@ -118,7 +115,7 @@ final class ReferenceView {
     static String text(Map<String, Long> changed) {
         StringBuilder text = new StringBuilder();
         changed.forEach((server, rows) ->
-                text.append("%s follows the home; %s changed\n".formatted(server, count(rows, "row"))));
+                text.append("%s follows the home; %s changed\n".formatted(server, Plural.of(rows, "row"))));
         return text.toString();
     }
 }

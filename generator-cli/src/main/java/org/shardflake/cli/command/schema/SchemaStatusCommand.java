@@ -4,15 +4,23 @@
  */
 package org.shardflake.cli.command.schema;
 
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.ChangelogMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.TableWriter;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.deploy.SchemaDeployer;
 import org.shardflake.deploy.SchemaStatus;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -32,7 +40,7 @@ import picocli.CommandLine.Option;
             "1:a server or the catalog cannot be reached, or failed",
             "2:the command line is wrong",
             "4:there is no catalog",
-            "5:with --drift, shards differ from each other"
+            "5:with --drift, shards differ from each other; with --changelog, shards lack changesets"
         },
         footer = {"", "Example: shardflake schema status --drift"})
 public final class SchemaStatusCommand implements Callable<Integer> {
@@ -46,6 +54,13 @@ public final class SchemaStatusCommand implements Callable<Integer> {
     @Option(names = "--drift", description = "Compare the actual schemas and name what differs.")
     private boolean drift;
 
+    @Option(
+            names = "--changelog",
+            paramLabel = "FILE",
+            description =
+                    "Also say how many shards lack changesets of this changelog; schema deploy --dry-run shows the SQL.")
+    private @Nullable Path changelog;
+
     @Mixin
     private CatalogMixin catalog;
 
@@ -53,10 +68,31 @@ public final class SchemaStatusCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() {
+    public Integer call() throws InterruptedException {
         SchemaStatus status = read(targets, catalog, drift);
-        output.print(facts(status), () -> table(status));
-        return status.drifts().isEmpty() ? ExitCodes.OK : ExitCodes.VERIFICATION;
+        OptionalInt pending = changelog == null ? OptionalInt.empty() : OptionalInt.of(pending(changelog));
+        output.print(facts(status, pending), () -> table(status) + lacking(pending));
+        return status.drifts().isEmpty() && pending.orElse(0) == 0 ? ExitCodes.OK : ExitCodes.VERIFICATION;
+    }
+
+    /** How many shards a deployment of the changelog would change. */
+    private int pending(Path file) throws InterruptedException {
+        ShardMap map = catalog.catalog().load();
+        DeploySettings settings = DeploySettings.defaults(ChangelogMixin.searchPath(file));
+        try (SchemaDeployer deployer =
+                SchemaDeployer.prepare(file, targets.targets(map, catalog), map.layout(), settings)) {
+            return deployer.pendingShards();
+        }
+    }
+
+    private String lacking(OptionalInt pending) {
+        if (pending.isEmpty()) {
+            return "";
+        }
+        return pending.getAsInt() == 0
+                ? "%nno shard lacks a changeset of %s".formatted(changelog)
+                : "%n%s would be changed by %s"
+                        .formatted(Amounts.shards(pending.getAsInt()), CliCommand.SCHEMA_DEPLOY.with(changelog));
     }
 
     /** Reads the status, and reads it again if the map has changed: a shard that has left its server would look as if it were missing. */
@@ -70,9 +106,10 @@ public final class SchemaStatusCommand implements Callable<Integer> {
         }
     }
 
-    private Map<String, Object> facts(SchemaStatus status) {
+    private Map<String, Object> facts(SchemaStatus status, OptionalInt pending) {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("groups", groups(status));
+        pending.ifPresent(shards -> facts.put("shardsToDeploy", shards));
         if (drift) {
             facts.put("differing", DeployView.drifts(status.drifts()));
         }

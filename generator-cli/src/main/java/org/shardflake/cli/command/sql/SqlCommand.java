@@ -14,9 +14,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Plural;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException.Kind;
@@ -28,8 +30,8 @@ import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.error.FileFailure;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.JsonWriter;
-import org.shardflake.cli.output.Progress;
 import org.shardflake.cli.output.RowsWriter;
+import org.shardflake.cli.output.TaskProgress;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.SchemaStatus;
 import org.shardflake.router.ShardRouter;
@@ -50,7 +52,7 @@ import picocli.CommandLine.Spec;
         name = "sql",
         description = {
             "Runs a query in all shards, or some, and prints the rows of all. Name tables without a schema.",
-            "Results are not combined across shards: ORDER BY, LIMIT, GROUP BY and aggregates apply to each shard. --count and --sum add up.",
+            "Results are not combined across shards: ORDER BY, GROUP BY and DISTINCT apply to each shard; LIMIT and aggregates, too, and need --with-shard. --limit, --count and --sum are for all shards.",
             "--write runs statements that write, once in each shard, in separate transactions: after an interruption the same command continues."
         },
         sortOptions = false,
@@ -182,9 +184,11 @@ public final class SqlCommand implements Callable<Integer> {
         }
         try (ShardRouter router = SqlRouter.open(catalog, write ? parallelism : 2)) {
             ShardSet shards = choice == null ? ShardChoice.all(router.map()) : choice.of(router.map());
-            return write
-                    ? write(router, script, shards)
-                    : read(router, script.statements().get(0), shards);
+            if (write) {
+                return write(router, script, shards);
+            }
+            requireMeant(script, shards);
+            return read(router, script.statements().get(0), shards);
         }
     }
 
@@ -224,6 +228,22 @@ public final class SqlCommand implements Callable<Integer> {
         }
     }
 
+    /** Refuses a limit or an aggregate of each shard that reads like one of all shards. */
+    private void requireMeant(ShardScript script, ShardSet shards) {
+        String word =
+                withShard || shards.size() == 1 ? "" : script.wordOfOneShard().orElse("");
+        boolean isLimit = !word.isEmpty() && word.equals(word.toUpperCase(Locale.ROOT));
+        if (word.isEmpty() || (!isLimit && total != null && !total.count)) {
+            return;
+        }
+        throw new CliException(
+                Kind.USAGE,
+                "%s would apply to each of %s shards, not to all together".formatted(word, shards.size()),
+                isLimit
+                        ? "--limit N stops after N rows of all shards; --with-shard prints the rows of each shard"
+                        : "leave it out of the query and let --count count rows, or --sum VALUE add up, over all shards; --with-shard prints the result of each shard");
+    }
+
     private int read(ShardRouter router, String query, ShardSet shards) {
         RowsWriter rows = new RowsWriter(spec.commandLine().getOut(), output.format());
         SqlRead read = new SqlRead(router, shards, deadline, partial);
@@ -233,6 +253,13 @@ public final class SqlCommand implements Callable<Integer> {
             read.total(total.sql(query), total.name(), withShard, rows);
         }
         rows.end();
+        if (total == null && limit == null && !withShard && shards.size() > 1 && rows.written() == shards.size()) {
+            spec.commandLine()
+                    .getErr()
+                    .printf(
+                            "%s from %s shards: results are not combined; --with-shard begins each row with its shard%n",
+                            Plural.of(rows.written(), "row"), shards.size());
+        }
         return read.tellMissing(spec.commandLine().getErr());
     }
 
@@ -256,8 +283,8 @@ public final class SqlCommand implements Callable<Integer> {
         catalog.onInterruption(
                 () -> "each shard has all of the statements or none of them, and no shard gets them twice");
         ScriptReport report;
-        try (Progress progress = Progress.on(err, Progress.isTerminal()).start("writing", left.size())) {
-            report = runner.run(shards, progress::advance);
+        try (TaskProgress progress = new TaskProgress(err)) {
+            report = runner.run(shards, progress);
         }
         return SqlReportView.print(report, output.format(), spec.commandLine().getOut(), err);
     }
@@ -298,7 +325,7 @@ public final class SqlCommand implements Callable<Integer> {
                     .formatted(
                             shard,
                             groups.size() == 1 ? "" : " (last changeset: %s)".formatted(group.last()),
-                            SqlReportView.rows(rows));
+                            Plural.of(rows, "row"));
         }
         facts.put("tried", tried);
         spec.commandLine()

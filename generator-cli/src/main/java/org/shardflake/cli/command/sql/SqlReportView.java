@@ -8,10 +8,10 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Plural;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
@@ -30,7 +30,7 @@ final class SqlReportView {
         if (format == RowsWriter.Format.JSON) {
             out.println(JsonWriter.write(facts(report)));
         } else {
-            out.printf("wrote in %s: %s%n", Amounts.shards(report.done().size()), rows(report.rows()));
+            out.printf("wrote in %s: %s%n", Amounts.shards(report.done().size()), Plural.of(report.rows(), "row"));
         }
         if (!report.before().isEmpty()) {
             err.printf("done before in %s%n", Amounts.shards(report.before().size()));
@@ -70,9 +70,5 @@ final class SqlReportView {
                         .toList());
         facts.put("left", report.left().toString());
         return facts;
-    }
-
-    static String rows(long count) {
-        return count == 1 ? "1 row" : String.format(Locale.ROOT, "%,d rows", count);
     }
 }

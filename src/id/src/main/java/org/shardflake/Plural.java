@@ -1,0 +1,18 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+import java.util.Locale;
+
+/** A number with its noun, as in "1 row" and "24,019 rows". */
+public final class Plural {
+
+    private Plural() {}
+
+    /** @param noun in the singular, one that takes an s */
+    public static String of(long count, String noun) {
+        return String.format(Locale.ROOT, "%,d %s%s", count, noun, count == 1 ? "" : "s");
+    }
+}
