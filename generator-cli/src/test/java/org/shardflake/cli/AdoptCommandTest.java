@@ -211,7 +211,7 @@ class AdoptCommandTest {
         assertThat(adopt("old.photo", "--key=uid", "--reopen").exitCode()).isZero();
         installation.execute(OLD, "DELETE FROM old.photo WHERE id = 7");
         assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").out())
-                .contains("and 1 changes since; 999 rows compared");
+                .contains("and 1 change since; 999 rows compared");
         installation.execute(0, "INSERT INTO shard_0003.photo (uid, slug) VALUES (3, 'new')");
         assertThat(adopt("old.photo", "--key=uid", "--reopen").exitCode()).isEqualTo(ExitCodes.VERIFICATION);
         installation.execute(OLD, "ALTER TABLE old.photo DISABLE TRIGGER shardflake_adopt_closed");
@@ -573,7 +573,7 @@ class AdoptCommandTest {
         installation.execute(0, "UPDATE shard_0002.photo SET shown = false WHERE id = 2");
         String rows = shards(ROWS);
 
-        assertThat(cancel().err()).contains("the shards have 1 rows of photo", "shard_0002.photo (2)");
+        assertThat(cancel().err()).contains("the shards have 1 row of photo", "shard_0002.photo (2)");
 
         assertThat(shards(ROWS)).isEqualTo(rows);
         installation.execute(0, "UPDATE shard_0002.photo SET shown = true WHERE id = 2");
@@ -751,7 +751,7 @@ class AdoptCommandTest {
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err())
                 .contains(
-                        "rows of others refer to those of photo, by foreign key likes_photo_id_fkey of likes to photo: 1 rows");
+                        "rows of others refer to those of photo, by foreign key likes_photo_id_fkey of likes to photo: 1 row");
         assertThat(shardRows("photo")).isEqualTo(1000);
     }
 
@@ -767,7 +767,7 @@ class AdoptCommandTest {
         Result differs = adopt("old.photo", "--key=uid", "--finish", "--yes");
 
         assertThat(differs.exitCode()).as(differs.toString()).isEqualTo(ExitCodes.VERIFICATION);
-        assertThat(differs.err()).contains("differ in 1 shards: shard 0 has other values", "only words differs");
+        assertThat(differs.err()).contains("differ in 1 shard: shard 0 has other values", "only words differs");
         installation.execute(OLD, "UPDATE old.photo SET words = length(title) WHERE id = 8");
         assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").exitCode())
                 .isZero();
@@ -825,7 +825,7 @@ class AdoptCommandTest {
                 "ALTER TABLE old.photo ALTER slug DROP NOT NULL; UPDATE old.photo SET slug = NULL WHERE id = 3 | old.photo | uid | its column slug is NOT NULL, and there are rows without",
                 "ALTER TABLE old.photo ALTER uid DROP NOT NULL; UPDATE old.photo SET uid = NULL WHERE id = 3 | old.photo | uid | old.photo has rows whose uid is null, and no shard",
                 "ALTER TABLE old.photo ALTER id TYPE bigint; UPDATE old.photo SET id = 2100000000000000000 WHERE id = 3 | old.photo | uid | ids of old.photo go up to 2100000000000000000, and new ones would begin at",
-                "ALTER TABLE old.photo RENAME TO pictures | old.pictures | uid | shards on db1 have no table pictures, shard_0000 for one",
+                "ALTER TABLE old.photo RENAME TO pictures | old.pictures | uid | table pictures is missing in 4 shards on db1, such as shard_0000",
             })
     void whatCannotBeAdoptedIsSaidBeforeAnythingIsChanged(String change, String table, String key, String message)
             throws SQLException {
@@ -844,7 +844,7 @@ class AdoptCommandTest {
         installation.execute(1, "INSERT INTO shard_0005.photo (uid, slug) VALUES (5, 'mine')");
 
         assertThat(adopt("old.photo", "--key=uid").err()).isEqualTo("""
-                error: photo has rows in 1 shards on db2 already, shard 5 for one
+                error: photo has rows in 1 shard on db2 already, shard 5 for one
                 hint: adopted rows might replace them; empty these tables first
                 """);
     }

@@ -181,7 +181,7 @@ class DoctorCommandsTest {
             assertThat(launch("doctor").out()).doesNotContain("rows-of-other-shards");
             assertThat(launch("doctor", "--rows").out())
                     .contains("rows-of-other-shards")
-                    .contains("shard_0003.account on db1 has 1 rows of other shards by their id, such as 17");
+                    .contains("shard_0003.account on db1 has 1 row of other shards by their id, such as 17");
         } finally {
             shards.executeAsUser(
                     "db1",

@@ -174,7 +174,7 @@ class SchemaCommandsTest {
                 db1     4       0               8      0
                 db2     4       0               7      1
 
-                shard_0006.photo on db2 has 1 rows of other shards by their id, such as 17
+                shard_0006.photo on db2 has 1 row of other shards by their id, such as 17
                 """);
         installation.execute(1, "UPDATE shard_0006.photo SET title = 'still mine' WHERE id = 17");
         installation.execute(1, "DELETE FROM shard_0006.photo WHERE id = 17");

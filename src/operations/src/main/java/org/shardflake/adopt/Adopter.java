@@ -27,6 +27,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
+import org.shardflake.Plural;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
@@ -183,8 +184,8 @@ public final class Adopter implements AutoCloseable {
             List<String> missing = server.missing();
             if (!missing.isEmpty()) {
                 throw new AdoptRefusedException(
-                        "%s shards on %s have no table %s, %s for one"
-                                .formatted(missing.size(), server.server(), into, missing.get(0)),
+                        "table %3$s is missing in %1$s on %2$s, such as %4$s"
+                                .formatted(Plural.of(missing.size(), "shard"), server.server(), into, missing.get(0)),
                         Advice.of("create it on all shards with %s", CliCommand.SCHEMA_DEPLOY));
             }
             refuseFiring(server);
@@ -248,8 +249,8 @@ public final class Adopter implements AutoCloseable {
             List<Integer> filled = server.filled();
             if (!filled.isEmpty()) {
                 throw new AdoptRefusedException(
-                        "%s has rows in %s shards on %s already, shard %s for one"
-                                .formatted(into, filled.size(), server.server(), filled.get(0)),
+                        "%s has rows in %s on %s already, shard %s for one"
+                                .formatted(into, Plural.of(filled.size(), "shard"), server.server(), filled.get(0)),
                         "adopted rows might replace them; empty these tables first");
             }
         }
@@ -267,8 +268,12 @@ public final class Adopter implements AutoCloseable {
                 && adoption.shardCount() == map.sharding().shardCount();
         if (!same) {
             throw new AdoptRefusedException(
-                    "%s is being adopted into %s by its %s, over %s shards"
-                            .formatted(table.name(), adoption.into(), adoption.key(), adoption.shardCount()),
+                    "%s is being adopted into %s by its %s, over %s"
+                            .formatted(
+                                    table.name(),
+                                    adoption.into(),
+                                    adoption.key(),
+                                    Plural.of(adoption.shardCount(), "shard")),
                     "continue with these, or cancel with these first");
         }
     }
@@ -402,8 +407,8 @@ public final class Adopter implements AutoCloseable {
             throw new AdoptRefusedException(
                     String.format(
                             Locale.ROOT,
-                            "the shards have %,d rows of %s that adopt did not bring, or that someone has changed since: %s; %s",
-                            others.count(),
+                            "the shards have %s of %s that adopt did not bring, or that someone has changed since: %s; %s",
+                            Plural.of(others.count(), "row"),
                             into,
                             others.samples(),
                             state),

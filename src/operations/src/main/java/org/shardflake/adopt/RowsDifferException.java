@@ -6,6 +6,7 @@ package org.shardflake.adopt;
 
 import java.io.Serial;
 import java.util.List;
+import org.shardflake.Plural;
 
 /** Thrown when shards do not have the rows of the table that they should. */
 public final class RowsDifferException extends AdoptException {
@@ -19,10 +20,10 @@ public final class RowsDifferException extends AdoptException {
     RowsDifferException(String table, List<String> differences, List<String> computed) {
         super(
                 Kind.VERIFICATION,
-                "the rows of %s differ in %s shards: %s%s"
+                "the rows of %s differ in %s: %s%s"
                         .formatted(
                                 table,
-                                differences.size(),
+                                Plural.of(differences.size(), "shard"),
                                 String.join("; ", differences.subList(0, Math.min(EXAMPLES, differences.size()))),
                                 differences.size() > EXAMPLES ? "; ..." : ""),
                 computed.isEmpty()

@@ -49,14 +49,14 @@ class ForeignKeysTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "CREATE TABLE s.p (id int PRIMARY KEY); CREATE TABLE s.c (id bigint REFERENCES s.p); INSERT INTO s.p VALUES (1); INSERT INTO s.c VALUES (1), (2), (NULL) | c_id_fkey of c to p: 1 rows in 1 shards, in s such as (2)",
-                "CREATE TABLE s.p (id int PRIMARY KEY, up int REFERENCES s.p DEFERRABLE INITIALLY DEFERRED); INSERT INTO s.p VALUES (1, 1), (2, 3) | p_up_fkey of p to p: 1 rows in 1 shards, in s such as (3)",
-                "CREATE TABLE s.p (a int, b text COLLATE \"C\", PRIMARY KEY (a, b)); CREATE TABLE s.c (x int, y text COLLATE \"POSIX\", FOREIGN KEY (y, x) REFERENCES s.p (b, a)); INSERT INTO s.p VALUES (1, 'x'); INSERT INTO s.c VALUES (1, 'x'), (2, 'x'), (2, NULL) | c_y_x_fkey of c to p: 1 rows in 1 shards, in s such as (x,2)",
-                "CREATE TABLE s.p (a int, b int, PRIMARY KEY (a, b)); CREATE TABLE s.c (x int, y int, FOREIGN KEY (x, y) REFERENCES s.p MATCH FULL); INSERT INTO s.c VALUES (1, NULL), (NULL, NULL) | c_x_y_fkey of c to p: 1 rows in 1 shards, in s such as (1,)",
-                "CREATE TABLE s.p (id int PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE s.p1 PARTITION OF s.p FOR VALUES FROM (1) TO (5); CREATE TABLE s.p2 PARTITION OF s.p DEFAULT; CREATE TABLE s.c (id int REFERENCES s.p) PARTITION BY RANGE (id); CREATE TABLE s.c1 PARTITION OF s.c DEFAULT; INSERT INTO s.p VALUES (1), (7); INSERT INTO s.c VALUES (1), (7), (8) | c_id_fkey of c to p: 1 rows in 1 shards, in s such as (8)",
-                "CREATE TABLE s.p (id int PRIMARY KEY); CREATE TABLE s.h () INHERITS (s.p); CREATE TABLE s.c (id int REFERENCES s.p); INSERT INTO s.h VALUES (1); INSERT INTO s.c VALUES (1) | c_id_fkey of c to p: 1 rows in 1 shards, in s such as (1)",
-                "CREATE TABLE s.p (id int PRIMARY KEY); CREATE TABLE s.c (id int); INSERT INTO s.c VALUES (1); ALTER TABLE s.c ADD FOREIGN KEY (id) REFERENCES s.p NOT VALID | c_id_fkey of c to p: 1 rows in 1 shards, in s such as (1)",
-                "CREATE TABLE s.\"P %s\" (\"I'd\" int PRIMARY KEY); CREATE TABLE s.\"C\" (\"p\"\"x\" int REFERENCES s.\"P %s\"); INSERT INTO s.\"C\" VALUES (1) | fkey of C to P %s: 1 rows in 1 shards, in s such as (1)",
+                "CREATE TABLE s.p (id int PRIMARY KEY); CREATE TABLE s.c (id bigint REFERENCES s.p); INSERT INTO s.p VALUES (1); INSERT INTO s.c VALUES (1), (2), (NULL) | c_id_fkey of c to p: 1 row in 1 shard, in s such as (2)",
+                "CREATE TABLE s.p (id int PRIMARY KEY, up int REFERENCES s.p DEFERRABLE INITIALLY DEFERRED); INSERT INTO s.p VALUES (1, 1), (2, 3) | p_up_fkey of p to p: 1 row in 1 shard, in s such as (3)",
+                "CREATE TABLE s.p (a int, b text COLLATE \"C\", PRIMARY KEY (a, b)); CREATE TABLE s.c (x int, y text COLLATE \"POSIX\", FOREIGN KEY (y, x) REFERENCES s.p (b, a)); INSERT INTO s.p VALUES (1, 'x'); INSERT INTO s.c VALUES (1, 'x'), (2, 'x'), (2, NULL) | c_y_x_fkey of c to p: 1 row in 1 shard, in s such as (x,2)",
+                "CREATE TABLE s.p (a int, b int, PRIMARY KEY (a, b)); CREATE TABLE s.c (x int, y int, FOREIGN KEY (x, y) REFERENCES s.p MATCH FULL); INSERT INTO s.c VALUES (1, NULL), (NULL, NULL) | c_x_y_fkey of c to p: 1 row in 1 shard, in s such as (1,)",
+                "CREATE TABLE s.p (id int PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE s.p1 PARTITION OF s.p FOR VALUES FROM (1) TO (5); CREATE TABLE s.p2 PARTITION OF s.p DEFAULT; CREATE TABLE s.c (id int REFERENCES s.p) PARTITION BY RANGE (id); CREATE TABLE s.c1 PARTITION OF s.c DEFAULT; INSERT INTO s.p VALUES (1), (7); INSERT INTO s.c VALUES (1), (7), (8) | c_id_fkey of c to p: 1 row in 1 shard, in s such as (8)",
+                "CREATE TABLE s.p (id int PRIMARY KEY); CREATE TABLE s.h () INHERITS (s.p); CREATE TABLE s.c (id int REFERENCES s.p); INSERT INTO s.h VALUES (1); INSERT INTO s.c VALUES (1) | c_id_fkey of c to p: 1 row in 1 shard, in s such as (1)",
+                "CREATE TABLE s.p (id int PRIMARY KEY); CREATE TABLE s.c (id int); INSERT INTO s.c VALUES (1); ALTER TABLE s.c ADD FOREIGN KEY (id) REFERENCES s.p NOT VALID | c_id_fkey of c to p: 1 row in 1 shard, in s such as (1)",
+                "CREATE TABLE s.\"P %s\" (\"I'd\" int PRIMARY KEY); CREATE TABLE s.\"C\" (\"p\"\"x\" int REFERENCES s.\"P %s\"); INSERT INTO s.\"C\" VALUES (1) | fkey of C to P %s: 1 row in 1 shard, in s such as (1)",
             })
     void brokenOnesOfAllKindsAreNamed(String sql, String line) throws SQLException {
         Sql.execute(connection, sql);
