@@ -5,6 +5,8 @@
 package org.shardflake.cli.command.option;
 
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +17,8 @@ public final class Interruption {
 
     /** The time that finding the words may take. */
     private static final long PATIENCE_MILLIS = 3000;
+
+    private static final String WITHOUT_CATALOG = "interrupted; run the same command again to continue";
 
     private static volatile @Nullable Supplier<String> words;
 
@@ -35,23 +39,10 @@ public final class Interruption {
         if (its == null) {
             return "";
         }
-        StringBuffer found = new StringBuffer();
-        Thread asking = new Thread(() -> {
-            try {
-                found.append(its.get());
-            } catch (RuntimeException e) {
-                found.append(
-                        "interrupted; run the same command again to continue"); // The catalog does not answer either.
-            }
-        });
-        asking.setDaemon(true);
-        asking.start();
-        try {
-            asking.join(PATIENCE_MILLIS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-        return found.toString();
+        return CompletableFuture.supplyAsync(its)
+                .exceptionally(failure -> WITHOUT_CATALOG)
+                .completeOnTimeout(WITHOUT_CATALOG, PATIENCE_MILLIS, TimeUnit.MILLISECONDS)
+                .join();
     }
 
     /** The command line as it was typed, for a shell, without passwords. */
