@@ -12,6 +12,7 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -189,7 +190,8 @@ class MoveCommandsTest {
         command.environment().putAll(shards.environment());
         Path err = directory.resolve("err");
         Process process = command.redirectError(err.toFile()).start();
-        await().until(() -> launch("move", "status").out().contains(" copying "));
+        await().atMost(Duration.ofMinutes(2))
+                .until(() -> launch("move", "status").out().contains(" copying "));
         assertThat(launch("move", "status", "-o", "json").out()).contains("\"commandRuns\":true");
         process.destroy(); // SIGTERM, which Java takes as it takes the SIGINT of Ctrl-C.
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();

@@ -121,7 +121,9 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
         if (table == null || from == null) {
             throw new CliException(
                     Kind.USAGE,
-                    "missing: %s".formatted(table == null ? "TABLE, or one of the commands assess and status" : "--from URL"),
+                    "missing: %s"
+                            .formatted(
+                                    table == null ? "TABLE, or one of the commands assess and status" : "--from URL"),
                     "see shardflake adopt --help");
         }
         return adopt(table, catalog.parse(from));

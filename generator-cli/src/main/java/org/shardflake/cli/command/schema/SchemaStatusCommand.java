@@ -92,7 +92,9 @@ public final class SchemaStatusCommand implements Callable<Integer> {
         return pending.getAsInt() == 0
                 ? "%nno shard lacks a changeset of %s".formatted(changelog)
                 : "%n%s would be changed by %s"
-                        .formatted(Amounts.shards(pending.getAsInt()), CliCommand.SCHEMA_DEPLOY.with(String.valueOf(changelog)));
+                        .formatted(
+                                Amounts.shards(pending.getAsInt()),
+                                CliCommand.SCHEMA_DEPLOY.with(String.valueOf(changelog)));
     }
 
     /** Reads the status, and reads it again if the map has changed: a shard that has left its server would look as if it were missing. */
