@@ -53,7 +53,7 @@ public final class MoveView {
         return facts;
     }
 
-    /** What is left of a move that was interrupted, and how to go back. */
+    /** The state of a move that was interrupted, and how to go back. */
     static String left(Move move) {
         int shards = move.shards().size();
         return "move %s of %s from %s to %s is %s: %s of %s copied, %s on %s%nto go back: %s"
