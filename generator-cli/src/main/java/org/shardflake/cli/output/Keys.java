@@ -10,7 +10,7 @@ import org.jline.terminal.Terminal;
 import org.jline.terminal.TerminalBuilder;
 import org.jspecify.annotations.Nullable;
 
-/** The keys pressed while a display refreshes: {@code q} ends it. Without a terminal there are none. */
+/** The keys pressed while a display refreshes: {@code q} ends it. */
 public final class Keys implements AutoCloseable {
 
     private final @Nullable Terminal terminal;
