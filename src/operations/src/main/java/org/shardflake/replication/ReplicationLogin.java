@@ -23,7 +23,12 @@ public final class ReplicationLogin {
                 .formatted(publisher);
     }
 
-    /** @throws ShardflakeException if one of several servers, by name, has only passwords that expire */
+    /**
+     * Requires passwords that last, or a separate login for replication, if there are several servers.
+     *
+     * @param servers by name
+     * @throws ShardflakeException if one of several servers has only passwords that expire
+     */
     public static void require(Map<String, ServerUrl> servers) {
         servers.forEach((name, url) -> {
             if (servers.size() > 1 && url.lacksReplicationLogin()) {
