@@ -47,6 +47,7 @@ class GuideIT {
             "schema-changes",
             "moves",
             "move-checks",
+            "releases",
             "rebalancing",
             "move-failures",
             "adopting",

@@ -51,9 +51,11 @@ public final class SchemaDeployer implements AutoCloseable {
     private final List<ShardChangeSet> allChangeSets;
 
     private final List<ServerDeployment> deployments = new ArrayList<>();
+    private final IdLayout layout;
 
-    private SchemaDeployer(ShardChangelog changelog, DeploySettings settings, Set<OwnTables> own) {
+    private SchemaDeployer(ShardChangelog changelog, IdLayout layout, DeploySettings settings, Set<OwnTables> own) {
         this.changelog = changelog;
+        this.layout = layout;
         this.settings = settings;
         this.changeSets = changelog.read();
         this.allChangeSets = new ArrayList<>(changeSets);
@@ -78,7 +80,7 @@ public final class SchemaDeployer implements AutoCloseable {
                 own.addAll(Sql.with(target.connect(), SchemaDeployer::used));
             }
             return connected(
-                    new SchemaDeployer(ShardChangelog.open(changelog, settings), settings, own), targets, layout);
+                    new SchemaDeployer(ShardChangelog.open(changelog, settings), layout, settings, own), targets);
         });
     }
 
@@ -102,7 +104,7 @@ public final class SchemaDeployer implements AutoCloseable {
             throws InterruptedException {
         return Sql.translating(() -> {
             SchemaDeployer deployer =
-                    connected(new SchemaDeployer(ShardChangelog.of(tables), settings, Set.of()), targets, layout);
+                    connected(new SchemaDeployer(ShardChangelog.of(tables), layout, settings, Set.of()), targets);
             for (ServerDeployment deployment : deployer.deployments) {
                 if (!deployment.missing().isEmpty()) {
                     deployer.close();
@@ -118,7 +120,7 @@ public final class SchemaDeployer implements AutoCloseable {
         });
     }
 
-    private static SchemaDeployer connected(SchemaDeployer deployer, List<DeployTarget> targets, IdLayout layout)
+    private static SchemaDeployer connected(SchemaDeployer deployer, List<DeployTarget> targets)
             throws SQLException, InterruptedException {
         // Those of the other servers, too, when one refuses: they hold locks.
         Queue<ServerDeployment> opened = new ConcurrentLinkedQueue<>();
@@ -126,8 +128,8 @@ public final class SchemaDeployer implements AutoCloseable {
         try {
             deployer.deployments.addAll(inParallel(targets.stream()
                     .<Callable<ServerDeployment>>map(target -> () -> {
-                        ServerDeployment deployment =
-                                ServerDeployment.prepare(target, layout, deployer.allChangeSets, deployer.settings);
+                        ServerDeployment deployment = ServerDeployment.prepare(
+                                target, deployer.layout, deployer.allChangeSets, deployer.settings);
                         opened.add(deployment);
                         if (isGivenUp.get()) { // Interrupted; this server answered afterwards.
                             deployment.close();
@@ -181,11 +183,7 @@ public final class SchemaDeployer implements AutoCloseable {
      * @throws DeployRefusedException naming all changesets that cannot be done to shards, or that leave the shard's schema
      */
     public void check() {
-        Set<ShardChangeSet> pending = deployments.stream()
-                .flatMap(deployment -> deployment.pending().stream())
-                .flatMap(plan -> plan.steps().stream())
-                .map(ShardPlan.Step::changeSet)
-                .collect(Collectors.toSet());
+        Set<ShardChangeSet> pending = pendingChangeSets().collect(Collectors.toSet());
         refuse(allChangeSets.stream()
                 .filter(pending::contains)
                 .flatMap(changeSet -> Stream.of(
@@ -195,6 +193,18 @@ public final class SchemaDeployer implements AutoCloseable {
                         .flatMap(Optional::stream)
                         .limit(1))
                 .toList());
+        checkFollowed();
+    }
+
+    private Stream<ShardChangeSet> pendingChangeSets() {
+        return deployments.stream()
+                .flatMap(deployment -> Stream.concat(
+                        deployment.pending().stream()
+                                .flatMap(plan -> plan.steps().stream())
+                                .map(ShardPlan.Step::changeSet),
+                        deployment.followed().stream()
+                                .flatMap(plan -> plan.steps().stream())
+                                .map(ShardPlan.Followed.Both::changeSet)));
     }
 
     /** Refuses for all reasons in one message: the person who fixes one wants to know the others. */
@@ -248,12 +258,79 @@ public final class SchemaDeployer implements AutoCloseable {
         return Optional.empty();
     }
 
+    /**
+     * Takes the deploy lock of a server that has copies of moving shards, too, unless it is taken.
+     *
+     * @throws DeployException if another deployment is running there, or it has another epoch or a newer function library
+     */
+    public void addCopies(String server, ServerUrl url) {
+        Sql.translating(() -> {
+            if (deployments.stream().noneMatch(its -> its.target().server().equals(server))) {
+                deployments.add(ServerDeployment.prepare(
+                        new DeployTarget(server, url, ShardSet.of()), layout, allChangeSets, settings));
+            }
+            return true;
+        });
+    }
+
+    /** The shards among these that need something, or whose copies on another server do. */
+    public ShardSet pending(ShardSet shards, String server, Optional<String> copies) {
+        return ShardSet.of(shards.stream()
+                .filter(shard -> on(server).needs(shard, allChangeSets)
+                        || copies.filter(its -> on(its).needs(shard, allChangeSets))
+                                .isPresent())
+                .toArray());
+    }
+
+    private ServerDeployment on(String server) {
+        return deployments.stream()
+                .filter(deployment -> deployment.target().server().equals(server))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** Has shards that are being moved deployed together with their copies, whose server was {@link #addCopies added}. */
+    public void follow(ShardSet shards, String server, Follower follower) {
+        shards.stream().forEach(shard -> on(server).follow(shard, allChangeSets, follower, on(follower.server())));
+    }
+
+    /** Refuses what cannot be deployed to moving shards. */
+    private void checkFollowed() {
+        for (ServerDeployment deployment : deployments) {
+            for (ShardPlan.Followed plan : deployment.followed()) {
+                for (ShardPlan.Followed.Both step : plan.steps()) {
+                    step.sql().refusal().ifPresent(refusal -> {
+                        throw refusedFor(plan, step.changeSet(), refusal);
+                    });
+                    if (step.onCopy().isEmpty() && step.sql().order() == FollowedSql.Order.SHARD_FIRST) {
+                        throw refusedFor(
+                                plan,
+                                step.changeSet(),
+                                new FollowedSql.Refusal(
+                                        "was deployed to the copy on %s alone"
+                                                .formatted(plan.follower().server()),
+                                        "end the move, and deploy again"));
+                    }
+                }
+            }
+        }
+    }
+
+    private static DeployRefusedException refusedFor(
+            ShardPlan.Followed plan, ShardChangeSet changeSet, FollowedSql.Refusal refusal) {
+        return new DeployRefusedException(
+                "changeset %s %s, and shard %s is being moved by move %s. No shard was changed"
+                        .formatted(
+                                changeSet.key(),
+                                refusal.what(),
+                                plan.shard(),
+                                plan.follower().move()),
+                Advice.of("%s: %s", refusal.instead(), CliCommand.MOVE_STATUS));
+    }
+
     /** The messages of pending changesets, as Liquibase's {@code output} prints them. */
     public List<String> messages() {
-        return deployments.stream()
-                .flatMap(deployment -> deployment.pending().stream())
-                .flatMap(plan -> plan.steps().stream())
-                .map(ShardPlan.Step::changeSet)
+        return pendingChangeSets()
                 .distinct()
                 .flatMap(changeSet -> changeSet.messages().stream())
                 .toList();
@@ -261,9 +338,11 @@ public final class SchemaDeployer implements AutoCloseable {
 
     /** The number of shards that need something. */
     public int pendingShards() {
-        return deployments.stream()
-                .mapToInt(deployment -> deployment.pending().size())
-                .sum();
+        return deployments.stream().mapToInt(SchemaDeployer::begun).sum();
+    }
+
+    private static int begun(ServerDeployment deployment) {
+        return deployment.pending().size() + deployment.followed().size();
     }
 
     /** The pending changes of all shards. */
@@ -291,7 +370,8 @@ public final class SchemaDeployer implements AutoCloseable {
                     .<Callable<Collection<ShardFailure>>>map(
                             deployment -> () -> deployment.run(preconditions, done, stop))
                     .toList());
-            return report(failures, deployment -> deployment.pending().size());
+            deployFollowed(preconditions, done, stop);
+            return report(failures, SchemaDeployer::begun);
         });
     }
 
@@ -340,6 +420,28 @@ public final class SchemaDeployer implements AutoCloseable {
             }
         }
         stop.set(settings.stopAtFailure());
+    }
+
+    /** Deploys to moving shards. The first goes alone if no other shard has shown that the changelog is right. */
+    private void deployFollowed(Preconditions preconditions, IntConsumer done, AtomicBoolean stop)
+            throws SQLException, InterruptedException {
+        boolean isFirst =
+                deployments.stream().allMatch(deployment -> deployment.pending().isEmpty());
+        for (ServerDeployment deployment : deployments) {
+            List<ShardPlan.Followed> plans = deployment.followed();
+            if (isFirst && !plans.isEmpty()) {
+                isFirst = false;
+                Collection<ShardFailure> failures =
+                        deployment.deployFollowed(plans.subList(0, 1), true, preconditions, done, stop);
+                for (ShardFailure failure : failures) {
+                    if (failure.maySpread() && !isDeployed(failure.changeSet())) {
+                        throw failed(failure, "");
+                    }
+                }
+                plans = plans.subList(1, plans.size());
+            }
+            deployment.deployFollowed(plans, false, preconditions, done, stop);
+        }
     }
 
     /** Whether a changeset is known to be deployable, since some shard has had it. */
@@ -415,7 +517,9 @@ public final class SchemaDeployer implements AutoCloseable {
             int shards = deployment.target().shards().size();
             int its = begun.applyAsInt(deployment);
             int failed = failures.get(i).size();
-            servers.add(new ServerReport(deployment.target().server(), shards, its - failed, shards - its, failed));
+            if (shards > 0) { // or it has copies only
+                servers.add(new ServerReport(deployment.target().server(), shards, its - failed, shards - its, failed));
+            }
             shardsBegun += its;
         }
         List<ShardFailure> all = failures.stream().flatMap(Collection::stream).toList();

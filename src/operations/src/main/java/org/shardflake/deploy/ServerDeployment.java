@@ -9,11 +9,15 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
@@ -44,6 +48,8 @@ final class ServerDeployment implements AutoCloseable {
     private final List<ShardPlan> plans = new ArrayList<>();
     private final List<Refusal> refusals = new ArrayList<>();
     private final List<Integer> gone = new ArrayList<>();
+    private final Map<Integer, ShardPlan.Followed> followed = new TreeMap<>();
+    private final Map<Follower, ServerDeployment> copiesOf = new HashMap<>();
     private Map<Integer, Map<String, @Nullable String>> history = Map.of();
     private int lastOrder;
     private String deployment = "";
@@ -123,16 +129,15 @@ final class ServerDeployment implements AutoCloseable {
             Map<String, @Nullable String> had = isPresent ? history.getOrDefault(shard, Map.of()) : Map.of();
             for (int i = 0; i < changeSets.size(); i++) {
                 ShardChangeSet changeSet = changeSets.get(i);
+                Optional<Step> step = step(changeSet, i + 1, had);
+                step.ifPresent(steps::add);
                 if (!had.containsKey(changeSet.key())) {
-                    steps.add(new Step(changeSet, i + 1, false));
                     renamed(changeSet, had, keys)
                             .ifPresent(before -> refusals.add(new Refusal(
                                     "shard %s on server %s has had changeset %s as %s"
                                             .formatted(shard, target.server(), changeSet.key(), before),
                                     SAME)));
-                } else if (changeSet.runAlways() || (changeSet.runOnChange() && isEdited(changeSet, had))) {
-                    steps.add(new Step(changeSet, i + 1, true));
-                } else if (isEdited(changeSet, had)) {
+                } else if (step.isEmpty() && isEdited(changeSet, had)) {
                     refusals.add(new Refusal(
                             "changeset %s was edited after shard %s on server %s had it: its checksum was %s, now it is %s"
                                     .formatted(
@@ -146,6 +151,110 @@ final class ServerDeployment implements AutoCloseable {
             }
             plans.add(new ShardPlan(shard, !isPresent, steps));
         });
+    }
+
+    private static Optional<Step> step(ShardChangeSet changeSet, int position, Map<String, @Nullable String> had) {
+        if (!had.containsKey(changeSet.key())) {
+            return Optional.of(new Step(changeSet, position, false));
+        }
+        return changeSet.runAlways() || (changeSet.runOnChange() && isEdited(changeSet, had))
+                ? Optional.of(new Step(changeSet, position, true))
+                : Optional.empty();
+    }
+
+    /** Leaves a shard to {@link #deployFollowed}, since it has a copy that follows it. */
+    void follow(int shard, List<ShardChangeSet> changeSets, Follower follower, ServerDeployment copies) {
+        List<ShardPlan.Followed.Both> steps = new ArrayList<>();
+        for (int i = 0; i < changeSets.size(); i++) {
+            ShardChangeSet changeSet = changeSets.get(i);
+            Optional<Step> onShard = step(changeSet, i + 1, history.getOrDefault(shard, Map.of()));
+            Optional<Step> onCopy = step(changeSet, i + 1, copies.history.getOrDefault(shard, Map.of()));
+            if (onShard.isPresent() || onCopy.isPresent()) {
+                steps.add(new ShardPlan.Followed.Both(onShard, onCopy, FollowedSql.of(changeSet)));
+            }
+        }
+        followed.put(shard, new ShardPlan.Followed(shard, follower, steps));
+        copiesOf.put(follower, copies);
+    }
+
+    /** Whether a shard needs something, here or as a copy. */
+    boolean needs(int shard, List<ShardChangeSet> changeSets) {
+        Map<String, @Nullable String> had = history.getOrDefault(shard, Map.of());
+        return changeSets.stream().anyMatch(changeSet -> step(changeSet, 0, had).isPresent());
+    }
+
+    /** The plans of moving shards that need something, what was interrupted first, since it keeps others from following. */
+    List<ShardPlan.Followed> followed() {
+        return followed.values().stream()
+                .filter(plan -> !plan.isEmpty())
+                .sorted(Comparator.comparing(plan -> !plan.isHalfDone()))
+                .toList();
+    }
+
+    /**
+     * Deploys to moving shards and their copies, one after the other. Returns the failures.
+     *
+     * @param first whether nothing else was tried before
+     */
+    Collection<ShardFailure> deployFollowed(
+            List<ShardPlan.Followed> plans,
+            boolean first,
+            Preconditions preconditions,
+            IntConsumer done,
+            AtomicBoolean stop)
+            throws SQLException, InterruptedException {
+        Collection<ShardFailure> its = new ArrayList<>();
+        FollowedRun run = null;
+        Follower follower = null;
+        try {
+            for (ShardPlan.Followed plan : plans) {
+                if (stop.get()) {
+                    break;
+                }
+                if (run != null && (run.leftSomething() || plan.follower() != follower)) {
+                    run.close();
+                    run = null;
+                }
+                if (run == null) {
+                    follower = plan.follower();
+                    run = followedRun(follower, first, preconditions);
+                }
+                long start = System.nanoTime();
+                Optional<ShardFailure> failure = run.deploy(plan);
+                failure.ifPresent(its::add);
+                if (failure.isEmpty()) {
+                    ShardWorkers.rest(settings, start);
+                }
+                stop.compareAndSet(false, failure.isPresent() && settings.stopAtFailure());
+                done.accept(1);
+            }
+        } finally {
+            if (run != null) {
+                run.close();
+            }
+        }
+        failures.addAll(its);
+        return its;
+    }
+
+    private FollowedRun followedRun(Follower follower, boolean first, Preconditions preconditions) throws SQLException {
+        ServerDeployment copies = Objects.requireNonNull(copiesOf.get(follower));
+        return new FollowedRun(
+                follower,
+                target.server(),
+                settings,
+                connection -> run(
+                        connection,
+                        preconditions,
+                        new ReentrantReadWriteLock(),
+                        first,
+                        Optional.of(new ShardRun.Side(follower.shardsClaim(), false))),
+                connection -> copies.run(
+                        connection,
+                        preconditions,
+                        new ReentrantReadWriteLock(),
+                        first,
+                        Optional.of(new ShardRun.Side(follower.copiesClaim(), true))));
     }
 
     /**
@@ -183,9 +292,11 @@ final class ServerDeployment implements AutoCloseable {
         return ShardSet.of(gone);
     }
 
-    /** The plans of shards that need something, in order. */
+    /** The plans of shards that need something and are not followed, in order. */
     List<ShardPlan> pending() {
-        return plans.stream().filter(plan -> !plan.isEmpty()).toList();
+        return plans.stream()
+                .filter(plan -> !plan.isEmpty() && !followed.containsKey(plan.shard()))
+                .toList();
     }
 
     /** The connection that holds the server's deploy lock. */
@@ -261,10 +372,19 @@ final class ServerDeployment implements AutoCloseable {
         return new ShardWorkers(
                 target,
                 settings,
-                connection -> new ShardRun(
-                        connection, target.server(), settings, preconditions, deployment, lastOrder, turns, first),
+                connection -> run(connection, preconditions, turns, first, Optional.empty()),
                 done,
                 stop);
+    }
+
+    private ShardRun run(
+            Connection connection,
+            Preconditions preconditions,
+            ReadWriteLock turns,
+            boolean first,
+            Optional<ShardRun.Side> side) {
+        return new ShardRun(
+                connection, target.server(), settings, preconditions, deployment, lastOrder, turns, first, side);
     }
 
     /** The plans of a rollback for each shard, in order. */

@@ -4,7 +4,9 @@
  */
 package org.shardflake.deploy;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The pending work of one shard.
@@ -49,5 +51,93 @@ record ShardPlan(int shard, boolean create, List<Step> steps) {
 
     boolean isEmpty() {
         return !create && steps.isEmpty();
+    }
+
+    /**
+     * The pending work of a moving shard and its copy. Usually the same; if not, a deployment died between the two.
+     *
+     * @param steps changesets to deploy, in order
+     */
+    record Followed(int shard, Follower follower, List<Both> steps) {
+
+        /**
+         * A changeset to deploy, to the shard or the copy or both.
+         *
+         * @param sql what it means for them
+         */
+        record Both(Optional<Step> onShard, Optional<Step> onCopy, FollowedSql sql) {
+
+            ShardChangeSet changeSet() {
+                return onShard.or(() -> onCopy).orElseThrow().changeSet();
+            }
+
+            private boolean isAlike(Both other) {
+                return onShard.isPresent() == other.onShard.isPresent()
+                        && onCopy.isPresent() == other.onCopy.isPresent();
+            }
+        }
+
+        /**
+         * Steps that share a transaction on each of the two servers.
+         *
+         * @param order the order of these
+         */
+        record Group(FollowedSql.Order order, List<Both> steps) {
+
+            /** Whether it is one changeset that cannot run in a transaction. */
+            boolean isAlone() {
+                return !steps.get(0).changeSet().inTransaction();
+            }
+
+            boolean isShardFirst() {
+                return order == FollowedSql.Order.SHARD_FIRST;
+            }
+
+            List<Step> onShard() {
+                return steps.stream().flatMap(step -> step.onShard().stream()).toList();
+            }
+
+            List<Step> onCopy() {
+                return steps.stream().flatMap(step -> step.onCopy().stream()).toList();
+            }
+        }
+
+        boolean isEmpty() {
+            return steps.isEmpty();
+        }
+
+        /** Whether an earlier deployment died between the two: until that is finished, the copy may be unable to follow. */
+        boolean isHalfDone() {
+            return steps.stream()
+                    .anyMatch(step -> step.onShard().isEmpty() || step.onCopy().isEmpty());
+        }
+
+        List<Group> groups() {
+            List<Group> groups = new ArrayList<>();
+            for (Both step : steps) {
+                Optional<Group> joined =
+                        groups.isEmpty() ? Optional.empty() : joined(groups.get(groups.size() - 1), step);
+                if (joined.isPresent()) {
+                    groups.set(groups.size() - 1, joined.get());
+                } else {
+                    groups.add(new Group(step.sql().order(), List.of(step)));
+                }
+            }
+            return groups;
+        }
+
+        private static Optional<Group> joined(Group group, Both step) {
+            Both last = group.steps().get(group.steps().size() - 1);
+            boolean commits = group.isAlone()
+                    || !step.changeSet().inTransaction()
+                    || last.changeSet().sql().stream().anyMatch(SqlEffects::addsValue);
+            return commits || !last.isAlike(step)
+                    ? Optional.empty()
+                    : FollowedSql.and(group.order(), step.sql().order()).map(order -> {
+                        List<Both> all = new ArrayList<>(group.steps());
+                        all.add(step);
+                        return new Group(order, all);
+                    });
+        }
     }
 }

@@ -68,12 +68,14 @@ final class ShardRun {
     private final int firstOrder;
     private final ReadWriteLock turns;
     private final boolean isFirst;
+    private final Optional<Side> side;
     private boolean expressionsChecked;
     private boolean leftSomething;
 
     /**
      * @param turns what a shard holds while it works, alone once another shard was in its way
      * @param isFirst whether this is the shard that is deployed before all others, and looked at more closely
+     * @param side which one this is, if a shard and its copy are changed together
      */
     ShardRun(
             Connection connection,
@@ -83,7 +85,8 @@ final class ShardRun {
             String deployment,
             int firstOrder,
             ReadWriteLock turns,
-            boolean isFirst) {
+            boolean isFirst,
+            Optional<Side> side) {
         this.connection = connection;
         this.server = server;
         this.settings = settings;
@@ -92,7 +95,16 @@ final class ShardRun {
         this.firstOrder = firstOrder;
         this.turns = turns;
         this.isFirst = isFirst;
+        this.side = side;
     }
+
+    /**
+     * One of the two servers on which a moving shard is changed.
+     *
+     * @param claim the first statement of each transaction
+     * @param isCopy whether the rows come from the shard, so that none are written here
+     */
+    record Side(String claim, boolean isCopy) {}
 
     /** Whether a shard's SQL may have left settings or the like in the session; the next shard then uses another connection. */
     boolean leftSomething() {
@@ -133,7 +145,7 @@ final class ShardRun {
         }
     }
 
-    private static boolean isInTheWay(SQLException e) {
+    static boolean isInTheWay(SQLException e) {
         return IN_THE_WAY.contains(String.valueOf(e.getSQLState()));
     }
 
@@ -283,18 +295,46 @@ final class ShardRun {
     }
 
     private void begin(Statements statements) throws SQLException {
+        if (side.isPresent()) {
+            statements.add(side.get().claim());
+        }
         statements.add(
                 "SET LOCAL lock_timeout = %s".formatted(settings.lockTimeout().toMillis()));
         statements.add("SET LOCAL statement_timeout = %s"
                 .formatted(settings.statementTimeout().toMillis()));
-        // If the server crashes now, history and tables are lost together, so a rerun does what is missing.
-        statements.add("SET LOCAL synchronous_commit = off");
+        if (side.isEmpty()) {
+            // If the server crashes now, history and tables are lost together, so a rerun does what is missing.
+            statements.add("SET LOCAL synchronous_commit = off");
+        }
     }
 
     private static void create(Statements statements, int shard) throws SQLException {
         statements.add(CREATING);
         statements.add("SELECT shardflake.create_shard(%s)".formatted(shard));
         statements.add(ShardSchemaCopy.forgetSql(shard)); // of a schema that was not dropped by drop_shard
+    }
+
+    private boolean isCopy() {
+        return side.isPresent() && side.get().isCopy();
+    }
+
+    /** The statements of an attempt at a shard, none yet. */
+    Statements statements(int shard, boolean stepwise) {
+        return new Statements(shard, stepwise);
+    }
+
+    /** Runs steps in a transaction that is left open. */
+    void open(Statements statements, int shard, List<Step> steps) throws SQLException {
+        connection.setAutoCommit(false);
+        run(statements, shard, steps, Part.ALL);
+        statements.flush();
+    }
+
+    /** Commits what was {@link #open opened}. */
+    void commit(Statements statements) throws SQLException {
+        connection.commit();
+        connection.setAutoCommit(true);
+        expressionsChecked |= statements.checksExpressions;
     }
 
     private void run(Statements statements, int shard, List<Step> steps, Part part) throws SQLException {
@@ -304,7 +344,7 @@ final class ShardRun {
         if (!settings.checks().wanted()) {
             statements.add("SET LOCAL shardflake.checks = off"); // Changesets ask for it too, by add_id_sequence.
         }
-        if (part.begins() && preconditions.hasOwn()) {
+        if (part.begins() && preconditions.hasOwn() && side.isEmpty()) {
             preconditions.checkOwn(statements, shard);
         }
         String what = steps.stream().map(Step::changeSet).anyMatch(ShardChangeSet::addsChecks) ? "ids" : "all";
@@ -330,7 +370,9 @@ final class ShardRun {
                         statements.add(sql);
                     }
                     for (String sql : changeSet.sql()) {
-                        statements.add(ShardChangeSet.forShard(sql, schema));
+                        if (!isCopy() || !FollowedSql.writesRows(sql)) {
+                            statements.add(ShardChangeSet.forShard(sql, schema));
+                        }
                     }
                     for (String sql : ChangedSettings.restore(local, true)) {
                         statements.add(sql);
@@ -391,13 +433,16 @@ final class ShardRun {
                 : inTransaction(shard, false, List.of(), isLast ? Part.LAST : Part.MIDDLE);
     }
 
-    private Optional<ShardFailure> alone(int shard, Step step) throws InterruptedException {
+    Optional<ShardFailure> alone(int shard, Step step) throws InterruptedException {
         String schema = Sharding.schema(shard);
         ShardChangeSet changeSet = step.changeSet();
         Statements statements = new Statements(shard, true);
         statements.begin(changeSet);
         try {
             connection.setAutoCommit(true);
+            if (side.isPresent()) {
+                statements.add(side.get().claim());
+            }
             statements.add("SET search_path = %s, public".formatted(schema));
             if (!settings.checks().wanted()) {
                 statements.add("SET shardflake.checks = off");
@@ -485,7 +530,7 @@ final class ShardRun {
     }
 
     /** Rolls back after a failure, and throws the failure itself if it ended the session. */
-    private <X extends Exception> void rollBackAfter(X failure) throws X {
+    <X extends Exception> void rollBackAfter(X failure) throws X {
         try {
             connection.rollback();
             connection.setAutoCommit(true);
@@ -495,7 +540,7 @@ final class ShardRun {
         }
     }
 
-    private static void pause(int tried) throws InterruptedException {
+    static void pause(int tried) throws InterruptedException {
         long longest = Math.min(100L << Math.min(tried, 10), LONGEST_PAUSE_MILLIS);
         Thread.sleep(ThreadLocalRandom.current().nextLong(longest / 2, longest));
     }
@@ -620,7 +665,7 @@ final class ShardRun {
             }
         }
 
-        private ShardFailure failure(Exception e) {
+        ShardFailure failure(Exception e) {
             ShardFailure failure = failureOf(e);
             if (!failure.sqlState().equals("42P16") || keyless.isEmpty() || !running.contains("complete_tables")) {
                 return failure;
@@ -647,6 +692,11 @@ final class ShardRun {
                             + "\nHint: give each a primary key: without it the rows of a shard can be neither replicated to another server nor compared",
                     failure.sqlState(),
                     0);
+        }
+
+        /** A failure of this shard for a reason of ours. */
+        ShardFailure failure(String why) {
+            return new ShardFailure(shard, server, changeSet, "", why, "", 0);
         }
 
         private ShardFailure failureOf(Exception e) {

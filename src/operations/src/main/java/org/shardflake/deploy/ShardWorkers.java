@@ -101,13 +101,18 @@ final class ShardWorkers {
         return inParallel(shards.stream().map(List::of).toList(), (run, batch) -> false, resting(task, shard -> true));
     }
 
+    /** Pauses after work on a shard that began at this time of {@link System#nanoTime}. */
+    static void rest(DeploySettings settings, long start) throws InterruptedException {
+        double rest = (double) (System.nanoTime() - start) * settings.rest();
+        TimeUnit.NANOSECONDS.sleep((long) Math.min(rest, (double) LONGEST_REST_NANOS));
+    }
+
     private <S> ShardTask<S> resting(ShardTask<S> task, Predicate<S> isUsed) {
         return (run, shard) -> {
             long start = System.nanoTime();
             Optional<ShardFailure> failure = task.run(run, shard);
             if (failure.isEmpty() && isUsed.test(shard) && !isStopped()) {
-                double rest = (System.nanoTime() - start) * settings.rest();
-                TimeUnit.NANOSECONDS.sleep((long) Math.min(rest, (double) LONGEST_REST_NANOS));
+                rest(settings, start);
             }
             return failure;
         };

@@ -10,8 +10,10 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
 import java.util.stream.Collectors;
@@ -30,11 +32,16 @@ import org.shardflake.deploy.DeployRefusedException;
 import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.DeployTarget;
+import org.shardflake.deploy.Follower;
 import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.move.FollowedMoves;
 import org.shardflake.move.Move;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MovePhase;
 import org.shardflake.move.Mover;
 import org.shardflake.move.Split;
 import org.shardflake.move.SplitPhase;
+import org.shardflake.move.server.MoveServer;
 import org.shardflake.reference.ReferenceTables;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.split.Splitter;
@@ -274,7 +281,7 @@ public final class Installation {
      *
      * @param done receives the number of shards just done
      * @throws DeployRefusedException if the changelog or the state of a shard forbids it; no shard was changed
-     * @throws ShardflakeException if a shard is being moved; no shard was changed
+     * @throws ShardflakeException if a shard is being moved and its copy does not follow yet; no shard was changed
      */
     public DeployReport deploy(Path changelog, DeploySettings settings, IntConsumer done) throws InterruptedException {
         ShardMap map = ShardCatalog.at(catalog).load();
@@ -284,11 +291,12 @@ public final class Installation {
                 targets,
                 map.layout(),
                 settings.withChecks(settings.checks().in(map.sharding().shardCount())))) {
-            requireUnmoved(targets);
-            deployer.checkCreation(urls(map), ShardSet.of());
-            DeployReport report = deployer.deploy(done);
-            remember(map);
-            return report;
+            try (FollowedMoves moves = holdMoves(deployer, targets, what -> {})) {
+                deployer.checkCreation(urls(map), ShardSet.of());
+                DeployReport report = deployer.deploy(done);
+                remember(map);
+                return report;
+            }
         }
     }
 
@@ -309,10 +317,7 @@ public final class Installation {
     public void requireUnmoved(List<DeployTarget> targets) {
         requireOwn(targets);
         for (Move move : Mover.moves(catalog)) {
-            ShardSet moving = ShardSet.of(move.shardSet().stream()
-                    .filter(shard ->
-                            targets.stream().anyMatch(target -> target.shards().contains(shard)))
-                    .toArray());
+            ShardSet moving = moving(move, targets);
             if (!moving.isEmpty()) {
                 throw new ShardflakeException(
                         ShardflakeException.Kind.PRECONDITION,
@@ -322,6 +327,119 @@ public final class Installation {
                         null);
             }
         }
+        requireInPlace(targets);
+    }
+
+    private static ShardSet moving(Move move, List<DeployTarget> targets) {
+        return ShardSet.of(move.shardSet().stream()
+                .filter(shard ->
+                        targets.stream().anyMatch(target -> target.shards().contains(shard)))
+                .toArray());
+    }
+
+    /**
+     * Holds the moves of shards that need something, and has each of these deployed together with its copy. Otherwise like {@link #requireUnmoved}.
+     *
+     * @param voice is told of waits
+     * @return what the caller closes when the deployment is done
+     * @throws ShardflakeException if a shard needs something and has no copy that follows it, or another command works on its move
+     */
+    public FollowedMoves holdMoves(SchemaDeployer deployer, List<DeployTarget> targets, Consumer<String> voice) {
+        Map<String, ServerUrl> named = urls(ShardCatalog.at(catalog).load());
+        FollowedMoves held = new FollowedMoves(
+                catalog, name -> new MoveServer(name, Objects.requireNonNull(named.get(name))), new MoveListener() {
+                    @Override
+                    public void waits(String what) {
+                        voice.accept(what);
+                    }
+                });
+        try {
+            Map<Move, ShardSet> pending = pendingMoves(deployer, targets, named);
+            pending.forEach((move, shards) ->
+                    held.hold(move.id(), shards, (its, follower) -> follow(deployer, targets, its, follower)));
+            requireInPlace(targets);
+            return held;
+        } catch (RuntimeException e) {
+            held.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Plans what {@link #holdMoves} would have deployed, without holding a move.
+     *
+     * @throws ShardflakeException if a shard needs something and has no copy that follows it
+     */
+    public void planMoves(SchemaDeployer deployer, List<DeployTarget> targets) {
+        Map<String, ServerUrl> named = urls(ShardCatalog.at(catalog).load());
+        pendingMoves(deployer, targets, named)
+                .forEach((move, shards) -> targets.forEach(target -> {
+                    ShardSet its = shards.and(target.shards());
+                    if (!its.isEmpty()) {
+                        String copies = copies(move, target);
+                        follow(deployer, targets, its, FollowedMoves.planned(move, copies));
+                    }
+                }));
+        requireInPlace(targets);
+    }
+
+    private static void follow(
+            SchemaDeployer deployer, List<DeployTarget> targets, ShardSet shards, Follower follower) {
+        targets.stream()
+                .filter(target -> target.shards().and(shards).equals(shards))
+                .forEach(target -> deployer.follow(shards, target.server(), follower));
+    }
+
+    private static String copies(Move move, DeployTarget target) {
+        return target.server().equals(move.source()) ? move.target() : move.source();
+    }
+
+    /** The shards that need something or whose copies do, by move. */
+    private Map<Move, ShardSet> pendingMoves(
+            SchemaDeployer deployer, List<DeployTarget> targets, Map<String, ServerUrl> named) {
+        requireOwn(targets);
+        Map<Move, ShardSet> pending = new LinkedHashMap<>();
+        for (Move move : Mover.moves(catalog)) {
+            boolean follows = move.phase() == MovePhase.FOLLOWING;
+            List<Integer> needing = new ArrayList<>();
+            for (DeployTarget target : targets) {
+                ShardSet its = moving(move, List.of(target));
+                if (its.isEmpty()) {
+                    continue;
+                }
+                Optional<String> copies = follows ? Optional.of(copies(move, target)) : Optional.empty();
+                copies.ifPresent(server -> {
+                    ServerUrl url = Objects.requireNonNull(named.get(server));
+                    requireOwn(List.of(new DeployTarget(server, url, its)));
+                    deployer.addCopies(server, url);
+                });
+                deployer.pending(its, target.server(), copies).stream().forEach(needing::add);
+            }
+            if (!needing.isEmpty()) {
+                pending.put(move, ShardSet.of(needing));
+                requireFollowing(move, ShardSet.of(needing));
+            }
+        }
+        return pending;
+    }
+
+    private static void requireFollowing(Move move, ShardSet shards) {
+        if (move.phase() != MovePhase.FOLLOWING) {
+            boolean ends = move.phase() == MovePhase.COMPLETING || move.phase() == MovePhase.CANCELLING;
+            throw new ShardflakeException(
+                    ShardflakeException.Kind.PRECONDITION,
+                    "shards %s are being moved by move %s, which is %s, so their schema must not change"
+                            .formatted(shards, move.id(), move.phase()),
+                    ends
+                            ? Advice.of("end the move with %s, or name the other shards", move.nextCommand())
+                            : Advice.of(
+                                    "wait until their copies follow, or name the other shards: %s",
+                                    CliCommand.MOVE_STATUS_WATCH),
+                    null);
+        }
+    }
+
+    private void requireInPlace(List<DeployTarget> targets) {
         for (Split split : Splitter.splits(catalog)) {
             if (split.phase() != SplitPhase.MOVING
                     && targets.stream().anyMatch(target -> target.server().equals(split.source()))) {

@@ -11,7 +11,7 @@ import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
 
 /** What PostgreSQL itself says of a schema, line by line: a second opinion, independent of what a deployment compares by. */
-final class SchemaFacts {
+public final class SchemaFacts {
 
     private static final String FACTS = """
             WITH s AS (SELECT ?::regnamespace AS oid),
@@ -54,7 +54,7 @@ final class SchemaFacts {
     private SchemaFacts() {}
 
     /** The facts, sorted; the same for shards whose schemas differ in nothing but their number. */
-    static List<String> of(Connection connection, int shard) throws SQLException {
+    public static List<String> of(Connection connection, int shard) throws SQLException {
         String schema = Sharding.schema(shard);
         return Sql.list(connection, FACTS, row -> row.getString(1), schema).stream()
                 .map(fact -> fact.replace(schema, "shard")

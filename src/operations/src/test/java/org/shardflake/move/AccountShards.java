@@ -39,7 +39,7 @@ import org.shardflake.sql.FunctionLibrary;
 /** An installation with accounts and their entries: servers db1, db2 and so on, and the catalog on the last one. */
 public final class AccountShards {
 
-    private static final String CHANGELOG = """
+    static final String CHANGELOG = """
             --liquibase formatted sql
             --changeset ann:account
             CREATE TABLE account (id bigint PRIMARY KEY, uid bigint NOT NULL, balance bigint NOT NULL DEFAULT 0, note text);

@@ -23,6 +23,7 @@ import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.RowChecks;
 import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.move.FollowedMoves;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -37,7 +38,8 @@ import picocli.CommandLine.Spec;
             "Starts with one shard, and stops there if the changelog is at fault. Each shard is deployed"
                     + " completely or left unchanged; if one fails, the others continue. Run the command again to do only"
                     + " what is left. New shards are created on their server, and new tables get their ids, fences and"
-                    + " checks. A shard that is on another server, or was deployed before and is gone, is not recreated."
+                    + " checks. A shard that is on another server, or was deployed before and is gone, is not recreated.",
+            "A shard that is being moved is deployed together with the copy that follows it. What a copy cannot follow is refused."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -46,7 +48,7 @@ import picocli.CommandLine.Spec;
             "1:a server or the catalog cannot be reached, or the changelog cannot be read or is at fault; no shard was changed",
             "2:the command line is wrong, or --recreate was not confirmed",
             "3:some shards failed and are unchanged",
-            "4:there is no catalog, a changeset was edited or leaves its shard, a server has a newer function library, another deployment is running, or a missing shard is on another server or was deployed before; nothing was changed",
+            "4:there is no catalog, a changeset was edited, leaves its shard or cannot be deployed to a moving shard, a server has a newer function library, another deployment is running, or a missing shard is on another server or was deployed before; nothing was changed",
             "5:deployed, but shards differ from each other"
         },
         footer = {"", "Example: shardflake schema deploy --changelog db/app.xml --shards 7"})
@@ -130,31 +132,41 @@ final class SchemaDeployCommand implements Callable<Integer> {
         ShardMap map = catalog.catalog().load();
         List<DeployTarget> shards = targets.targets(map, catalog);
         try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog.file(), shards, map.layout(), settings(map))) {
-            catalog.installation().requireUnmoved(shards);
-            deployer.checkCreation(
-                    catalog.installation().urls(map),
-                    recreate == null ? ShardSet.of() : ShardsOption.parse(recreate, map));
-            deployer.check();
             if (dryRun) {
+                catalog.installation().planMoves(deployer, shards);
+                check(deployer, map);
                 spec.commandLine().getErr().println("dry run: nothing was changed");
                 output.print(
                         DeployView.facts(deployer.preview()),
                         () -> DeployView.table("SHARDS TO DEPLOY", deployer.preview()));
                 return ExitCodes.OK;
             }
-            if (recreate != null) {
-                confirm.require(
-                        "recreate shards %s empty, and give up the rows that they had".formatted(recreate),
-                        "--dry-run shows what would be done");
+            try (FollowedMoves moves = catalog.installation()
+                    .holdMoves(
+                            deployer,
+                            shards,
+                            what -> spec.commandLine().getErr().printf("waiting: %s%n", what))) {
+                check(deployer, map);
+                if (recreate != null) {
+                    confirm.require(
+                            "recreate shards %s empty, and give up the rows that they had".formatted(recreate),
+                            "--dry-run shows what would be done");
+                }
+                deployer.messages().forEach(spec.commandLine().getErr()::println);
+                catalog.onInterruption(() ->
+                        "each shard is deployed completely or unchanged; see %s".formatted(CliCommand.SCHEMA_STATUS));
+                DeployReport report = deploy(deployer);
+                catalog.installation().remember(map);
+                output.print(DeployView.facts(report), () -> DeployView.table(report));
+                return DeployView.exitCode(report);
             }
-            deployer.messages().forEach(spec.commandLine().getErr()::println);
-            catalog.onInterruption(
-                    () -> "each shard is deployed completely or unchanged; see %s".formatted(CliCommand.SCHEMA_STATUS));
-            DeployReport report = deploy(deployer);
-            catalog.installation().remember(map);
-            output.print(DeployView.facts(report), () -> DeployView.table(report));
-            return DeployView.exitCode(report);
         }
+    }
+
+    private void check(SchemaDeployer deployer, ShardMap map) {
+        deployer.checkCreation(
+                catalog.installation().urls(map), recreate == null ? ShardSet.of() : ShardsOption.parse(recreate, map));
+        deployer.check();
     }
 
     private DeployReport deploy(SchemaDeployer deployer) throws InterruptedException {

@@ -1,0 +1,341 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+import org.shardflake.deploy.ShardPlan.Step;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * Deploys to moving shards and their copies, over one session on each of the two servers. For one thread.
+ *
+ * <p>Both servers run the changesets before either commits, and their schemas are compared then. What remains is a death between the two commits, which
+ * the order of {@link FollowedSql} makes harmless: the next deployment finds what one of the two lacks.
+ *
+ * <p>What lets a shard accept less is run there first, which keeps writers out. Its copy gets it when it has all that was written before.
+ */
+final class FollowedRun implements AutoCloseable {
+
+    private static final Duration CATCH_UP = Duration.ofSeconds(20);
+
+    private final Follower follower;
+    private final DeploySettings settings;
+    private final End shard;
+    private final End copy;
+    private @Nullable End current;
+    private boolean isHalfDone;
+
+    /** One of the two ends. */
+    private static final class End {
+
+        private final Connection connection;
+        private final ShardRun run;
+        private final String name;
+        private TableState before = new TableState(Map.of(), Map.of());
+        private ShardRun.@Nullable Statements statements;
+
+        End(Connection connection, ShardRun run, String name) {
+            this.connection = connection;
+            this.run = run;
+            this.name = name;
+        }
+
+        ShardRun.Statements begin(int number, boolean stepwise) throws SQLException {
+            before = TableState.of(connection, number);
+            ShardRun.Statements its = run.statements(number, stepwise);
+            statements = its;
+            return its;
+        }
+
+        /** Throws the failure itself if it ended the session. */
+        <X extends Exception> void rollBackAfter(X failure) throws X {
+            try {
+                if (connection.getAutoCommit()) {
+                    return;
+                }
+            } catch (SQLException e) {
+                failure.addSuppressed(e);
+                throw failure;
+            }
+            run.rollBackAfter(failure);
+        }
+    }
+
+    /**
+     * Connects to both servers.
+     *
+     * @param onShard creates what works on the server of the shards
+     * @param onCopy the same for the copies
+     */
+    FollowedRun(
+            Follower follower,
+            String server,
+            DeploySettings settings,
+            Function<Connection, ShardRun> onShard,
+            Function<Connection, ShardRun> onCopy)
+            throws SQLException {
+        this.follower = follower;
+        this.settings = settings;
+        Connection here = follower.connectToShards();
+        try {
+            Connection there = follower.connectToCopies();
+            shard = new End(here, onShard.apply(here), server);
+            copy = new End(there, onCopy.apply(there), follower.server());
+        } catch (SQLException | RuntimeException e) {
+            Sql.close(here);
+            throw e;
+        }
+    }
+
+    /** Deploys what a shard and its copy need. */
+    Optional<ShardFailure> deploy(ShardPlan.Followed plan) throws SQLException, InterruptedException {
+        for (ShardPlan.Followed.Group group : plan.groups()) {
+            Optional<ShardFailure> failure = group.isAlone() ? alone(plan, group) : together(plan, group);
+            if (failure.isPresent()) {
+                return failure;
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Whether SQL may have left something in a session, which the next shard must not see. */
+    boolean leftSomething() {
+        return shard.run.leftSomething() || copy.run.leftSomething();
+    }
+
+    /** An index that is built or dropped concurrently, on one server after the other. */
+    private Optional<ShardFailure> alone(ShardPlan.Followed plan, ShardPlan.Followed.Group group)
+            throws SQLException, InterruptedException {
+        List<End> ends = group.isShardFirst() ? List.of(shard, copy) : List.of(copy, shard);
+        for (End end : ends) {
+            List<Step> steps = end == shard ? group.onShard() : group.onCopy();
+            if (steps.isEmpty()) {
+                continue;
+            }
+            if (end == copy && group.isShardFirst() && !group.onShard().isEmpty() && !follower.catchesUp(CATCH_UP)) {
+                return Optional.of(copy.begin(plan.shard(), false).failure(behind()));
+            }
+            Optional<ShardFailure> failure = end.run.alone(plan.shard(), steps.get(0));
+            if (failure.isPresent()) {
+                return failure;
+            }
+            if (end == ends.get(0)) {
+                follower.halfDone();
+            }
+        }
+        return Optional.empty();
+    }
+
+    private Optional<ShardFailure> together(ShardPlan.Followed plan, ShardPlan.Followed.Group group)
+            throws SQLException, InterruptedException {
+        boolean stepwise = false;
+        for (int tried = 1; ; tried++) {
+            try {
+                Optional<String> failure = attempt(plan, group, stepwise);
+                if (failure.isEmpty()) {
+                    return Optional.empty();
+                }
+                rollBack();
+                boolean isBehind = failure.get().equals(behind());
+                if (!isBehind || tried >= settings.tries()) {
+                    return Optional.of(current().failure(failure.get()));
+                }
+            } catch (SQLException e) {
+                if (isHalfDone) {
+                    throw e; // The next deployment does the rest.
+                }
+                End failing = current == null ? shard : current;
+                shard.rollBackAfter(e);
+                copy.rollBackAfter(e);
+                boolean isBusy = ShardRun.isInTheWay(e) && tried < settings.tries();
+                if (!isBusy && stepwise && failing.statements != null) {
+                    return Optional.of(failing.statements.failure(e));
+                }
+                stepwise |= !isBusy;
+                if (!isBusy) {
+                    continue;
+                }
+            } catch (DeployException e) {
+                ShardRun.Statements failing = current();
+                shard.rollBackAfter(e);
+                copy.rollBackAfter(e);
+                return Optional.of(failing.failure(e));
+            }
+            ShardRun.pause(tried);
+        }
+    }
+
+    private ShardRun.Statements current() {
+        End end = current == null ? shard : current;
+        if (end.statements == null) {
+            throw new IllegalStateException("nothing was begun");
+        }
+        return end.statements;
+    }
+
+    private String behind() {
+        return "its copy on %s did not get in time what was written; the status of move %s says what keeps it back"
+                .formatted(follower.server(), follower.move());
+    }
+
+    private void rollBack() throws SQLException {
+        for (End end : List.of(shard, copy)) {
+            if (!end.connection.getAutoCommit()) {
+                end.connection.rollback();
+                end.connection.setAutoCommit(true);
+            }
+        }
+    }
+
+    /** Makes one attempt. Returns why it must not be committed, if so. */
+    private Optional<String> attempt(ShardPlan.Followed plan, ShardPlan.Followed.Group group, boolean stepwise)
+            throws SQLException {
+        int number = plan.shard();
+        boolean isBoth = !group.onShard().isEmpty() && !group.onCopy().isEmpty();
+        boolean drains = isBoth && group.isShardFirst();
+        current = shard;
+        shard.begin(number, stepwise);
+        current = copy;
+        copy.begin(number, stepwise);
+        if (drains && !follower.catchesUp(CATCH_UP)) { // before writers are kept out
+            return Optional.of(behind());
+        }
+        List<End> order = new ArrayList<>();
+        for (End end : group.isShardFirst() ? List.of(shard, copy) : List.of(copy, shard)) {
+            List<Step> steps = end == shard ? group.onShard() : group.onCopy();
+            if (steps.isEmpty()) {
+                continue;
+            }
+            current = end;
+            if (end == copy && drains && !follower.catchesUp(settings.lockTimeout())) {
+                return Optional.of(behind());
+            }
+            ShardRun.Statements statements = current();
+            end.run.open(statements, number, steps);
+            order.add(end);
+            Optional<String> trouble = TableState.of(end.connection, number).trouble(end.before);
+            if (trouble.isPresent()) {
+                return trouble.map(FollowedRun::laterOnly);
+            }
+        }
+        for (End end : order) {
+            current = end;
+            Sql.execute(end.connection, "SET CONSTRAINTS ALL IMMEDIATE"); // so that no commit fails
+        }
+        Optional<String> difference = difference(number);
+        if (difference.isPresent()) {
+            return difference;
+        }
+        for (End end : order) {
+            current = end;
+            end.run.commit(current());
+            if (order.size() > 1 && end == order.get(0)) {
+                isHalfDone = true;
+                follower.halfDone();
+            }
+        }
+        isHalfDone = false;
+        return Optional.empty();
+    }
+
+    private static String laterOnly(String what) {
+        return what + ", which cannot be done while the shard moves. Deploy it when the move is done";
+    }
+
+    private Optional<String> difference(int number) throws SQLException {
+        TableState here = TableState.of(shard.connection, number);
+        TableState there = TableState.of(copy.connection, number);
+        Set<String> columns = new TreeSet<>(here.unlike(shard.before, there));
+        columns.addAll(there.unlike(copy.before, here));
+        if (!columns.isEmpty()) {
+            return Optional.of(laterOnly("%s and %s would fill column %s with different values"
+                    .formatted(shard.name, copy.name, columns.iterator().next())));
+        }
+        List<String> differences = new ShardSchemaCopy(shard.connection, copy.connection)
+                .differences(ShardSet.of(number))
+                .getOrDefault(number, List.of());
+        return differences.isEmpty()
+                ? Optional.empty()
+                : Optional.of("its schema and that of its copy would differ: on %s, %s"
+                        .formatted(
+                                copy.name, String.join("; ", differences.subList(0, Math.min(3, differences.size())))));
+    }
+
+    @Override
+    public void close() {
+        Sql.close(copy.connection);
+        Sql.close(shard.connection);
+    }
+
+    /**
+     * The tables of a shard before or after changesets. Their text was looked at before; this shows what they did.
+     *
+     * @param tables the file and the replica identity of each table
+     * @param fills the values that new columns have in the rows from before
+     */
+    private record TableState(Map<String, String> tables, Map<String, String> fills) {
+
+        private static final String TABLES = """
+                SELECT c.relname, COALESCE(pg_catalog.pg_relation_filenode(c.oid)::text, '-'),
+                       pg_catalog.concat_ws(' ', c.relreplident, (SELECT i.indkey::text FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND CASE c.relreplident WHEN 'i' THEN i.indisreplident ELSE i.indisprimary END))
+                  FROM pg_catalog.pg_class c WHERE c.relnamespace = pg_catalog.to_regnamespace(?) AND c.relkind IN ('r', 'p', 'm')
+                """;
+
+        private static final String FILLS = """
+                SELECT c.relname || '.' || a.attname, a.attmissingval::text
+                  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
+                 WHERE c.relnamespace = pg_catalog.to_regnamespace(?) AND a.atthasmissing AND NOT a.attisdropped
+                """;
+
+        static TableState of(Connection connection, int shard) throws SQLException {
+            Map<String, String> tables = new TreeMap<>();
+            Map<String, String> fills = new TreeMap<>();
+            Sql.list(
+                    connection,
+                    TABLES,
+                    row -> tables.put(row.getString(1), row.getString(2) + " " + row.getString(3)),
+                    Sharding.schema(shard));
+            Sql.list(connection, FILLS, row -> fills.put(row.getString(1), row.getString(2)), Sharding.schema(shard));
+            return new TableState(tables, fills);
+        }
+
+        /** The reason not to commit what has been done since, if any. */
+        Optional<String> trouble(TableState before) {
+            for (Map.Entry<String, String> table : tables.entrySet()) {
+                String its = before.tables.get(table.getKey());
+                if (its == null) {
+                    return Optional.of("it creates table %s".formatted(table.getKey()));
+                }
+                if (!its.equals(table.getValue())) {
+                    return Optional.of("it rewrites table %s, or changes the key by which its rows are replicated"
+                            .formatted(table.getKey()));
+                }
+            }
+            return Optional.empty();
+        }
+
+        /** The columns that have been added since, and give rows from before another value here than there. */
+        Set<String> unlike(TableState before, TableState there) {
+            Set<String> added = new TreeSet<>(fills.keySet());
+            added.removeAll(before.fills.keySet());
+            added.removeIf(column -> Objects.equals(fills.get(column), there.fills.get(column)));
+            return added;
+        }
+    }
+}

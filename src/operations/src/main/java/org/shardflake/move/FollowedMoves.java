@@ -1,0 +1,170 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
+import org.shardflake.ShardSet;
+import org.shardflake.deploy.Follower;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.move.internal.session.LockWatch;
+import org.shardflake.move.server.MoveServer;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * Moves held while the schema of their shards changes on both servers. No shard is cut over, and no move ended, before this is closed. For one thread.
+ */
+public final class FollowedMoves implements AutoCloseable {
+
+    private final MoveCatalog catalog;
+    private final Function<String, MoveServer> servers;
+    private final MoveListener listener;
+    private final Duration patience = MoveSettings.DEFAULT.patience();
+    private final List<MoveSession> sessions = new ArrayList<>();
+    private final LockWatch locks;
+
+    /**
+     * Holds no move yet.
+     *
+     * @param servers the URL of a server of the shard map, including what is needed to log in
+     * @param listener is told of waits
+     */
+    public FollowedMoves(ServerUrl catalog, Function<String, MoveServer> servers, MoveListener listener) {
+        this.catalog = new MoveCatalog(catalog);
+        this.servers = servers;
+        this.listener = listener;
+        // Sessions that deploy have their limits already.
+        this.locks = LockWatch.begin(
+                () -> List.of(new LockWatch.Place(
+                        "the catalog", this.catalog.url(), LockWatch.mark("shardflake schema deploy"), true)),
+                patience,
+                listener::waits);
+    }
+
+    /**
+     * Takes up a move, as any other command that works on it does.
+     *
+     * @param shards those whose schema is to change
+     * @param followers gets the shards of each server and what follows them
+     * @throws MoveRefusedException if another command works on the move, or copies do not follow
+     */
+    public void hold(long id, ShardSet shards, BiConsumer<ShardSet, Follower> followers) {
+        Sql.translating(() -> {
+            MoveSession session = MoveSession.takeUp(catalog, id, new MoveSession.Claims(), servers, listener, locks);
+            sessions.add(session);
+            new MoveRecovery(session, patience, listener).run();
+            Move move = session.move();
+            Mover.checkCutover(move);
+            for (Stream stream : List.of(session.forward(), session.reverse())) {
+                ShardSet its = ShardSet.of(shards.stream()
+                        .filter(shard -> session.carrying(move.shard(shard)) == stream)
+                        .toArray());
+                if (!its.isEmpty()) {
+                    requireFollowing(move, its, stream);
+                    followers.accept(its, new Copies(id, stream));
+                }
+            }
+            return true;
+        });
+    }
+
+    /**
+     * The copies of shards of a move, to plan by: the move is not held, so they cannot be changed.
+     *
+     * @param server the one that has the copies
+     */
+    public static Follower planned(Move move, String server) {
+        return new Planned(move.id(), server);
+    }
+
+    private record Planned(long move, String server) implements Follower {
+
+        private IllegalStateException notHeld() {
+            return new IllegalStateException("move %s is not held".formatted(move));
+        }
+
+        @Override
+        public Connection connectToShards() {
+            throw notHeld();
+        }
+
+        @Override
+        public Connection connectToCopies() {
+            throw notHeld();
+        }
+
+        @Override
+        public String shardsClaim() {
+            throw notHeld();
+        }
+
+        @Override
+        public String copiesClaim() {
+            throw notHeld();
+        }
+
+        @Override
+        public boolean catchesUp(Duration atMost) {
+            throw notHeld();
+        }
+    }
+
+    private static void requireFollowing(Move move, ShardSet shards, Stream stream) throws SQLException {
+        if (stream.isDisabled() || !stream.canFollow()) {
+            throw new MoveRefusedException(
+                    "the copies of shards %s on %s do not follow, and move %s has to be ended before the schema changes"
+                            .formatted(shards, stream.subscriber().name(), move.id()),
+                    Advice.of("see %s", CliCommand.MOVE_STATUS_OF.with(move.id())));
+        }
+    }
+
+    /** The copies at the end of a stream. */
+    private record Copies(long move, Stream stream) implements Follower {
+
+        @Override
+        public String server() {
+            return stream.subscriber().name();
+        }
+
+        @Override
+        public Connection connectToShards() throws SQLException {
+            return stream.publisher().connect();
+        }
+
+        @Override
+        public Connection connectToCopies() throws SQLException {
+            return stream.subscriber().connect();
+        }
+
+        @Override
+        public String shardsClaim() {
+            return stream.publisher().checkClaim();
+        }
+
+        @Override
+        public String copiesClaim() {
+            return stream.subscriber().checkClaim();
+        }
+
+        @Override
+        public boolean catchesUp(Duration atMost) throws SQLException {
+            return stream.reaches(stream.mark(), System.nanoTime() + atMost.toNanos());
+        }
+    }
+
+    @Override
+    public void close() {
+        sessions.forEach(MoveSession::close);
+        locks.close();
+    }
+}

@@ -1,0 +1,348 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.deploy.DeployReport;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.deploy.DeployTarget;
+import org.shardflake.deploy.Follower;
+import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.deploy.SchemaFacts;
+import org.shardflake.install.Installation;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.move.server.MoveServer;
+import org.shardflake.router.ShardRouter;
+
+/** Deployments to shards that are being moved: each changes the shard and its copy. */
+class DeployWhileMovingTest {
+
+    private static final String BEGINNING = AccountShards.CHANGELOG + """
+            --changeset ann:old
+            CREATE TABLE old (id bigint PRIMARY KEY, place text NOT NULL, code text NOT NULL);
+            CREATE INDEX old_code ON old (code);
+            ALTER TABLE account ADD COLUMN rank integer NOT NULL DEFAULT 0;
+            """;
+
+    private static final ShardSet MOVING = ShardSet.of(1, 2);
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    Path directory;
+
+    private AccountShards shards;
+    private Mover mover;
+    private Path changelog;
+    private Installation installation;
+    private int changeSets;
+
+    @BeforeEach
+    void create() throws Exception {
+        shards = AccountShards.create(postgres, 2, 4, directory, BEGINNING);
+        changelog = directory.resolve("accounts.sql");
+        mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+        installation = new Installation(shards.catalogUrl(), server -> shards.url(server.name()));
+        for (int shard = 0; shard < 4; shard++) {
+            shards.execute(
+                    "db1",
+                    "INSERT INTO shard_000%s.old (place, code) SELECT 'here', 'c' FROM generate_series(1, 100)"
+                            .formatted(shard));
+        }
+    }
+
+    @Test
+    @Tag("full")
+    void shardsAndTheirCopiesAreChangedAlikeWhereverTheMoveStands() throws Exception {
+        Move move = follow();
+        try (ShardRouter router = shards.router().build();
+                AccountLoad load = AccountLoad.start(router, ShardSet.range(0, 3), 2, 1)) {
+            load.awaitMore(50);
+
+            deploy(
+                    "ALTER TABLE account ADD COLUMN place text",
+                    "ALTER TABLE account ADD COLUMN views integer NOT NULL DEFAULT 7",
+                    "ALTER TABLE account ADD parent bigint REFERENCES account, ADD email text UNIQUE, ADD flags jsonb DEFAULT '{}'::jsonb",
+                    "CREATE TYPE mood AS ENUM ('calm'); CREATE DOMAIN score AS integer CHECK (VALUE > 0)",
+                    "ALTER TYPE mood ADD VALUE 'wild'",
+                    "ALTER TABLE account ADD COLUMN mood mood DEFAULT 'wild'",
+                    "CREATE INDEX account_place ON account (place)",
+                    "ALTER INDEX account_place RENAME TO account_by_place",
+                    "CREATE VIEW rich AS SELECT id, balance FROM account WHERE balance > 10",
+                    "CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.place := NEW.uid; RETURN NEW; END'");
+            deploy(
+                    "CREATE TRIGGER account_stamp BEFORE INSERT ON account FOR EACH ROW EXECUTE FUNCTION stamp()",
+                    "CREATE POLICY own ON account USING (uid > 0)",
+                    "COMMENT ON TABLE account IS 'Accounts'; GRANT SELECT ON account TO PUBLIC",
+                    "CREATE STATISTICS account_uids ON uid, balance FROM account",
+                    "CREATE SEQUENCE counter",
+                    "ALTER TABLE account ALTER COLUMN note SET DEFAULT 'none', ALTER COLUMN note SET STATISTICS 500",
+                    "ALTER TABLE account SET (fillfactor = 90)",
+                    "UPDATE account SET views = views + 1 WHERE views = 7",
+                    "ALTER TABLE account ADD CONSTRAINT views_sane CHECK (views > 0) NOT VALID",
+                    "ALTER TABLE account VALIDATE CONSTRAINT views_sane");
+            assertAlike();
+
+            mover.cutOver(move.id(), ShardSet.of(1));
+            load.awaitMore(50);
+            deploy(
+                    "ALTER TABLE account ALTER COLUMN balance DROP NOT NULL",
+                    "ALTER TABLE entry DROP CONSTRAINT entry_key_key",
+                    "CREATE UNIQUE INDEX entry_key ON entry (key)",
+                    "ALTER TABLE account ALTER COLUMN balance SET NOT NULL",
+                    "ALTER TABLE account ADD CONSTRAINT parent_again FOREIGN KEY (parent) REFERENCES account ON DELETE CASCADE",
+                    "ALTER TABLE account RENAME CONSTRAINT parent_again TO parent_known",
+                    "ALTER TABLE old DROP COLUMN place",
+                    "DROP INDEX old_code",
+                    "DELETE FROM old WHERE code = 'c'",
+                    "DROP TABLE old");
+            assertAlike();
+
+            mover.reverse(move.id(), ShardSet.of(1));
+            load.awaitMore(50);
+            deploy(
+                    "DROP VIEW rich; DROP TRIGGER account_stamp ON account; DROP POLICY own ON account",
+                    "DROP FUNCTION stamp(); DROP STATISTICS account_uids; DROP SEQUENCE counter; DROP DOMAIN score",
+                    "ALTER TABLE account DROP COLUMN rank, DROP COLUMN mood");
+            deployAlone("CREATE INDEX CONCURRENTLY account_balance ON account (balance)");
+            deployAlone("CREATE UNIQUE INDEX CONCURRENTLY entry_key_again ON entry (key)");
+            deployAlone("DROP INDEX CONCURRENTLY entry_key");
+            assertAlike();
+
+            mover.cutOver(move.id(), MOVING);
+            mover.complete(move.id());
+            load.close();
+            assertThat(load.failures()).isEmpty();
+            assertThat(load.compare(shards)).isEmpty();
+        }
+        assertThat(shards.leftovers("db1")).isZero();
+        assertThat(shards.number("db2", "SELECT count(*) FROM shard_0001.account WHERE views < 7"))
+                .isZero();
+    }
+
+    @Test
+    void aDeploymentThatDiesBetweenTheTwoIsFinishedByTheNext() throws Exception {
+        dieAndFinish("ALTER TABLE account ADD COLUMN place text NOT NULL DEFAULT 'x'", "place, code");
+        // The copy has a column that is NOT NULL and gets no values any more.
+        dieAndFinish("ALTER TABLE old DROP COLUMN place", "code");
+    }
+
+    @Test
+    @Tag("full")
+    void aDeploymentThatDiesBetweenTheTwoIsFinishedByTheNextWhateverItDoes() throws Exception {
+        dieAndFinish("UPDATE account SET note = 'old'", "place, code");
+        dieAndFinish("ALTER TABLE account ADD CONSTRAINT uid_known CHECK (uid > 0)", "place, code");
+        dieAndFinish("DROP TABLE old", "");
+    }
+
+    /** @param columns those of table old afterwards, if it is there */
+    private void dieAndFinish(String sql, String columns) throws Exception {
+        for (int shard : MOVING.stream().toArray()) {
+            shards.execute(
+                    "db1",
+                    "INSERT INTO shard_000%1$s.account (uid, balance) SELECT %1$s + 4 * n, n FROM generate_series(1, 500) n"
+                            .formatted(shard));
+        }
+        if (mover.moves().isEmpty()) {
+            follow();
+        }
+        long move = mover.moves().get(0).id();
+        add("", sql);
+        assertThatThrownBy(this::deployHalf).hasMessageContaining("died between the two");
+        assertThat(facts("db1", 1)).as(sql).isNotEqualTo(facts("db2", 1));
+        String values = columns.replaceAll("\\w+", "'w'");
+        shards.execute(
+                "db1",
+                (columns.isEmpty() ? "" : "INSERT INTO shard_0001.old (%s) VALUES (%s);".formatted(columns, values))
+                        + "UPDATE shard_0002.account SET note = 'since' WHERE balance < 10");
+        if (sql.startsWith("ALTER")) {
+            assertThatThrownBy(() -> mover.cutOver(move, ShardSet.of(1)))
+                    .hasMessageContaining("shard 1 has another schema on the target");
+        }
+
+        assertThat(deployNow().isComplete()).isTrue();
+
+        assertAlike();
+        mover.cutOver(move, ShardSet.of(1));
+        mover.reverse(move, ShardSet.of(1));
+        if (!columns.isEmpty()) {
+            assertThat(shards.number("db2", "SELECT count(*) FROM shard_0001.old WHERE code = 'w'"))
+                    .isPositive();
+        }
+    }
+
+    @Test
+    void whatCannotBeDoneToACopyIsRefused() throws Exception {
+        follow();
+        List<String> before = facts("db1", 1);
+        String beginning = Files.readString(changelog);
+        add("", "ALTER TABLE account ADD COLUMN place text");
+        add("", "ALTER TABLE account ALTER COLUMN rank TYPE bigint");
+        assertThatThrownBy(this::deployNow)
+                .isInstanceOf(ShardflakeException.class)
+                .hasMessageContaining(
+                        "changeset accounts.sql::c2::ann changes the type of a column, which rewrites its table, and shard 1 is being moved by move 1. No shard was changed");
+        Files.writeString(changelog, beginning);
+        add("", "ALTER TABLE account ADD COLUMN at timestamptz DEFAULT 'now'"); // as only its effect shows
+
+        DeployReport report = deployNow();
+
+        assertThat(report.failures())
+                .hasSize(2)
+                .allSatisfy(failure ->
+                        assertThat(failure.error()).contains("would fill column account.at with different values"));
+        assertThat(facts("db1", 1)).isEqualTo(before);
+        assertThat(facts("db2", 1)).isEqualTo(before);
+    }
+
+    private Move follow() {
+        return mover.follow(mover.record("db1", "db2", MOVING, "").id());
+    }
+
+    private void deploy(String... statements) throws Exception {
+        for (String sql : statements) {
+            add("", sql);
+        }
+        DeployReport report = deployNow();
+        assertThat(report.isComplete()).as(report.toString()).isTrue();
+    }
+
+    private void deployAlone(String sql) throws Exception {
+        add(" runInTransaction:false", sql);
+        DeployReport report = deployNow();
+        assertThat(report.isComplete()).as(report.toString()).isTrue();
+    }
+
+    private void add(String attributes, String sql) throws IOException {
+        Files.writeString(
+                changelog,
+                Files.readString(changelog)
+                        + "\n--changeset ann:c%s splitStatements:true%s\n%s;\n"
+                                .formatted(++changeSets, attributes, sql));
+    }
+
+    private DeployReport deployNow() throws InterruptedException {
+        return installation.deploy(changelog, settings(), done -> {});
+    }
+
+    /** Gives way before PostgreSQL ends the application's transaction in a deadlock, which it does after a second. */
+    private DeploySettings settings() {
+        DeploySettings usual = DeploySettings.defaults(directory);
+        return new DeploySettings(
+                usual.searchPath(),
+                usual.contexts(),
+                usual.labels(),
+                usual.parameters(),
+                Duration.ofMillis(300),
+                usual.statementTimeout(),
+                50,
+                usual.connections(),
+                0,
+                usual.stopAtFailure(),
+                usual.allowPublic(),
+                usual.checks());
+    }
+
+    /** Dies when one of the two is changed. */
+    private void deployHalf() throws Exception {
+        ShardMap map = ShardCatalog.at(shards.catalogUrl()).load();
+        List<DeployTarget> targets = List.of(new DeployTarget("db1", shards.url("db1"), map.shards(map.server("db1"))));
+        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, targets, map.layout(), settings());
+                FollowedMoves moves = new FollowedMoves(
+                        shards.catalogUrl(), name -> new MoveServer(name, shards.url(name)), MoveListener.NONE)) {
+            deployer.addCopies("db2", shards.url("db2"));
+            moves.hold(1, MOVING, (its, follower) -> deployer.follow(its, "db1", dying(follower)));
+            deployer.deploy(done -> {});
+        }
+    }
+
+    private static Follower dying(Follower follower) {
+        return new Follower() {
+            @Override
+            public String server() {
+                return follower.server();
+            }
+
+            @Override
+            public long move() {
+                return follower.move();
+            }
+
+            @Override
+            public Connection connectToShards() throws SQLException {
+                return follower.connectToShards();
+            }
+
+            @Override
+            public Connection connectToCopies() throws SQLException {
+                return follower.connectToCopies();
+            }
+
+            @Override
+            public String shardsClaim() {
+                return follower.shardsClaim();
+            }
+
+            @Override
+            public String copiesClaim() {
+                return follower.copiesClaim();
+            }
+
+            @Override
+            public boolean catchesUp(Duration atMost) throws SQLException {
+                return follower.catchesUp(atMost);
+            }
+
+            @Override
+            public void halfDone() {
+                throw new IllegalStateException("died between the two");
+            }
+        };
+    }
+
+    /** By what PostgreSQL's catalog says, which is not what a deployment compares by, and row by row. */
+    private void assertAlike() throws SQLException {
+        long move = mover.moves().get(0).id();
+        for (int shard : MOVING.stream().toArray()) {
+            assertThat(facts("db2", shard)).isEqualTo(facts("db1", shard));
+        }
+        assertThat(mover.verify(move, MOVING)).isEmpty();
+    }
+
+    /** The history is among them; fences are not, which are up on one server only. */
+    private List<String> facts(String server, int shard) throws SQLException {
+        try (Connection connection = shards.database(server).connect()) {
+            List<String> facts = new ArrayList<>(SchemaFacts.of(connection, shard));
+            facts.removeIf(fact -> fact.contains("fence_write"));
+            facts.addAll(Sql.list(
+                    connection,
+                    "SELECT id || ' ' || exectype || ' ' || md5sum FROM shardflake_deploy.databasechangelog WHERE starts_with(filename, ?) ORDER BY orderexecuted",
+                    row -> row.getString(1),
+                    "shard_000%s/".formatted(shard)));
+            return facts;
+        }
+    }
+}
