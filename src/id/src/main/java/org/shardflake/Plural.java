@@ -11,7 +11,11 @@ public final class Plural {
 
     private Plural() {}
 
-    /** @param noun in the singular, one that takes an s */
+    /**
+     * The number and the noun, with an s unless the number is 1.
+     *
+     * @param noun in the singular, one that takes an s
+     */
     public static String of(long count, String noun) {
         return String.format(Locale.ROOT, "%,d %s%s", count, noun, count == 1 ? "" : "s");
     }

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.DoubleBinaryOperator;
 import java.util.function.Function;
@@ -131,7 +132,7 @@ final class Curves {
     }
 
     private List<List<@Nullable Double>> curves(
-            TreeSet<String> servers,
+            Set<String> servers,
             boolean areMany,
             DoubleBinaryOperator merge,
             Function<Figures, @Nullable Double> value) {
