@@ -29,7 +29,8 @@ enum OtherFramework {
             "Quartz",
             "org.quartz.",
             "quartz",
-            "Set spring.quartz.job-store-type=memory. " + ownDatabase("@QuartzDataSource")
+            "Set spring.quartz.job-store-type=memory, or keep the jobs in another database. "
+                    + ownDatabase("@QuartzDataSource")
                     + " Add its transaction manager: @Bean(defaultCandidate = false) @QuartzTransactionManager PlatformTransactionManager."),
     BATCH(
             "Spring Batch",

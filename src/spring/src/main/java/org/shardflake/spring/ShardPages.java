@@ -49,8 +49,7 @@ public final class ShardPages {
                     "the rows of shards cannot be merged into a page without an order: give the Pageable one that ends with the id, such as Sort.by(\"lastName\", \"id\")");
         }
         Pageable first = pageable.isPaged()
-                ? PageRequest.of(
-                        0, Math.toIntExact(pageable.getOffset() + pageable.getPageSize()), pageable.getSort())
+                ? PageRequest.of(0, Math.toIntExact(pageable.getOffset() + pageable.getPageSize()), pageable.getSort())
                 : pageable;
         List<Page<T>> pages = shards.readAll(() -> query.apply(first));
         List<T> rows = pages.stream().flatMap(Page::stream).toList();
@@ -81,7 +80,10 @@ public final class ShardPages {
     }
 
     private static <T> Comparator<T> order(Sort sort) {
-        return sort.stream().map(ShardPages::<T>order).reduce(Comparator::thenComparing).orElseThrow();
+        return sort.stream()
+                .map(ShardPages::<T>order)
+                .reduce(Comparator::thenComparing)
+                .orElseThrow();
     }
 
     private static <T> Comparator<T> order(Sort.Order order) {
@@ -99,8 +101,9 @@ public final class ShardPages {
     @SuppressWarnings("NullAway") // The order refuses null, and names the property.
     private static Comparable<?> value(Object row, String name) {
         PropertyAccessor fields = PropertyAccessorFactory.forDirectFieldAccess(row);
-        return (Comparable<?>) (fields.isReadableProperty(name)
-                ? fields.getPropertyValue(name)
-                : PropertyAccessorFactory.forBeanPropertyAccess(row).getPropertyValue(name));
+        return (Comparable<?>)
+                (fields.isReadableProperty(name)
+                        ? fields.getPropertyValue(name)
+                        : PropertyAccessorFactory.forBeanPropertyAccess(row).getPropertyValue(name));
     }
 }

@@ -179,7 +179,8 @@ abstract class BroughtOver {
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("COLLATE \"C\"");
             assertThat(ShardPages.find(shards, backwards, owners::findAll).getContent())
-                    .isSortedAccordingTo(Comparator.comparing(ClinicContract::id).reversed());
+                    .isSortedAccordingTo(
+                            Comparator.comparing(ClinicContract::id).reversed());
         }
 
         @Test
@@ -256,15 +257,16 @@ abstract class BroughtOver {
     @Test
     void everyLineOfJavaOnThePageIsHere() throws IOException {
         StringBuilder here = new StringBuilder();
-        for (String type : List.of("Owner", "Pet", "Vet", "Logins", "ClinicService", "VisitImport", "OldTables", "SettingService")) {
+        for (String type : List.of(
+                "Owner", "Pet", "Vet", "Logins", "ClinicService", "VisitImport", "OldTables", "SettingService")) {
             here.append(Files.readString(
                     Path.of("../spring/src/test/java/org/shardflake/example/broughtover/" + type + ".java")));
         }
         List<String> blocks = blocks("java");
 
         assertThat(blocks).hasSize(12);
-        blocks.forEach(block ->
-                assertThat(here.toString().replaceAll("\\s+", "")).contains(block.replaceAll("\\s+", "")));
+        blocks.forEach(
+                block -> assertThat(here.toString().replaceAll("\\s+", "")).contains(block.replaceAll("\\s+", "")));
     }
 
     private static List<String> blocks(String language) throws IOException {

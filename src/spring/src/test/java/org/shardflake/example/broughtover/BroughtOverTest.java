@@ -19,7 +19,8 @@ class BroughtOverTest extends BroughtOver {
 
     @Override
     void checkRequests(ClinicService clinic) throws Exception {
-        MockMvc mvc = MockMvcBuilders.standaloneSetup(new OwnerController(clinic)).build();
+        MockMvc mvc =
+                MockMvcBuilders.standaloneSetup(new OwnerController(clinic)).build();
         assertThat(answer(mvc, get("/owners/1")))
                 .isEqualTo("{\"id\":\"1\",\"name\":\"George Franklin\",\"city\":\"Madison\",\"pets\":[\"Leo\"]}");
         mvc.perform(get("/owners/99")).andExpect(status().isNotFound());

@@ -47,7 +47,9 @@ interface ClinicContract {
 
         assertThat(george.getLastName()).isEqualTo("Franklin");
         assertThat(george.getPet(1).getType().getName()).isEqualTo("cat");
-        assertThat(george.getPet(1).getVisits()).extracting(Visit::getDescription).containsExactly("rabies shot");
+        assertThat(george.getPet(1).getVisits())
+                .extracting(Visit::getDescription)
+                .containsExactly("rabies shot");
     }
 
     @Test
@@ -70,23 +72,31 @@ interface ClinicContract {
         clinic().addVisit(id, basil, DAY, "first");
 
         assertThat(found(id).getPets()).extracting(Pet::getName).containsExactly("Basil", "Leo");
-        assertThat(found(id).getPets()).extracting(pet -> pet.getType().getName()).containsExactly("dog", "cat");
-        assertThat(found(id).getPet(basil).getVisits()).extracting(Visit::getDescription).containsExactly("first");
+        assertThat(found(id).getPets())
+                .extracting(pet -> pet.getType().getName())
+                .containsExactly("dog", "cat");
+        assertThat(found(id).getPet(basil).getVisits())
+                .extracting(Visit::getDescription)
+                .containsExactly("first");
     }
 
     @Test
     default void anOlderOwnerGetsAVisit() {
         clinic().addVisit(2, 2, DAY, "again");
 
-        assertThat(found(2).getPet(2).getVisits()).extracting(Visit::getDescription).contains("again");
+        assertThat(found(2).getPet(2).getVisits())
+                .extracting(Visit::getDescription)
+                .contains("again");
     }
 
     @Test
     default void vetsHaveTheirSpecialties() {
         assertThat(clinic().vets())
-                .extracting(Vet::getLastName, vet -> vet.getSpecialties().stream()
-                        .map(Specialty::getName)
-                        .toList())
+                .extracting(
+                        Vet::getLastName,
+                        vet -> vet.getSpecialties().stream()
+                                .map(Specialty::getName)
+                                .toList())
                 .contains(tuple("Douglas", List.of("dentistry", "surgery")));
     }
 
@@ -115,13 +125,14 @@ interface ClinicContract {
             long id = id(owner("Reported"));
             clinic().addPet(id, "Max", DAY, 1);
             clinic().addVisit(
-                    id,
-                    Objects.requireNonNull(found(id).getPets().get(0).getId()),
-                    DAY.plusYears(1 + i),
-                    "visit " + i);
+                            id,
+                            Objects.requireNonNull(found(id).getPets().get(0).getId()),
+                            DAY.plusYears(1 + i),
+                            "visit " + i);
         }
 
-        Page<Visit> report = clinic().visits(PageRequest.of(0, 3, Sort.by("date").descending().and(Sort.by("id"))));
+        Page<Visit> report = clinic().visits(
+                        PageRequest.of(0, 3, Sort.by("date").descending().and(Sort.by("id"))));
 
         assertThat(report).extracting(Visit::getDescription).containsExactly("visit 3", "visit 2", "visit 1");
     }

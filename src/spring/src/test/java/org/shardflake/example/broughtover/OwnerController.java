@@ -54,7 +54,6 @@ class OwnerController {
     @GetMapping("/owners")
     OwnersView owners(@RequestParam String lastName, @RequestParam int page) {
         Page<Owner> found = clinic.findByLastName(lastName, PageRequest.of(page, 2, Sort.by("lastName", "id")));
-        return new OwnersView(
-                found.getTotalElements(), found.map(OwnerView::of).getContent());
+        return new OwnersView(found.getTotalElements(), found.map(OwnerView::of).getContent());
     }
 }
