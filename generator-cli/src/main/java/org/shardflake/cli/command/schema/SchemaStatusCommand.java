@@ -75,7 +75,7 @@ public final class SchemaStatusCommand implements Callable<Integer> {
         return status.drifts().isEmpty() && pending.orElse(0) == 0 ? ExitCodes.OK : ExitCodes.VERIFICATION;
     }
 
-    /** How many shards a deployment of the changelog would change. */
+    /** The number of shards that a deployment of the changelog would change. */
     private int pending(Path file) throws InterruptedException {
         ShardMap map = catalog.catalog().load();
         DeploySettings settings = DeploySettings.defaults(ChangelogMixin.searchPath(file));
