@@ -75,15 +75,18 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
              ORDER BY w.oid, i.indisprimary DESC, c.relname
             """;
 
+    /** Foreign keys, also those that only partitions have. */
     private static final String FOREIGN_KEYS = WANTED + """
-            SELECT w.oid, k.conname, k.confrelid,
-                   ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY u (number, place)
-                           JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.number ORDER BY u.place),
-                   ARRAY(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY u (number, place)
-                           JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.number ORDER BY u.place)
-              FROM wanted w JOIN pg_constraint k ON k.conrelid = w.oid
+            SELECT DISTINCT ON (w.oid, s.own, k.confrelid, s.others) w.oid, k.conname, k.confrelid, s.own, s.others
+              FROM wanted w
+              JOIN pg_constraint k ON k.conrelid = w.oid OR w.relkind = 'p' AND k.conrelid IN (SELECT relid FROM pg_partition_tree(w.oid))
+             CROSS JOIN LATERAL (
+                   SELECT array_agg(a.attname::text ORDER BY u.place), array_agg(b.attname::text ORDER BY u.place)
+                     FROM unnest(k.conkey, k.confkey) WITH ORDINALITY u (own, other, place)
+                     JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.own
+                     JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = u.other) s (own, others)
              WHERE k.contype = 'f' AND k.conparentid = 0
-             ORDER BY w.oid, k.conname
+             ORDER BY w.oid, s.own, k.confrelid, s.others, k.conname
             """;
 
     /** Every name under which a plan may show a table of ours: its own, and those of its partitions. */
