@@ -35,6 +35,6 @@ public interface Follower {
     /** Whether the copies get everything committed until now in this time. */
     boolean catchesUp(Duration atMost) throws SQLException;
 
-    /** Is told when one of the two has been changed, and the other not yet. */
+    /** Called when one of the two has been changed, and the other not yet. */
     default void halfDone() {}
 }

@@ -340,7 +340,7 @@ public final class Installation {
     /**
      * Holds the moves of shards that need something, and has each of these deployed together with its copy. Otherwise like {@link #requireUnmoved}.
      *
-     * @param voice is told of waits
+     * @param voice gets what is waited for
      * @return what the caller closes when the deployment is done
      * @throws ShardflakeException if a shard needs something and has no copy that follows it, or another command works on its move
      */

@@ -37,7 +37,7 @@ public final class FollowedMoves implements AutoCloseable {
      * Holds no move yet.
      *
      * @param servers the URL of a server of the shard map, including what is needed to log in
-     * @param listener is told of waits
+     * @param listener gets what is waited for
      */
     public FollowedMoves(ServerUrl catalog, Function<String, MoveServer> servers, MoveListener listener) {
         this.catalog = new MoveCatalog(catalog);
