@@ -159,7 +159,7 @@ public final class LiveDeploys {
     }
 
     private void deploy(Candidate candidate) throws Exception {
-        if (candidate == NOTHING) {
+        if (candidate.equals(NOTHING)) {
             TimeUnit.SECONDS.sleep(sizes.quiet());
             return;
         }
@@ -209,7 +209,7 @@ public final class LiveDeploys {
         for (Candidate candidate : CANDIDATES) {
             Interval during = ratio(candidate, When.DURING, "p99");
             Interval after = ratio(candidate, When.AFTER, "p99");
-            if (candidate == DEFAULT) {
+            if (candidate.equals(DEFAULT)) {
                 targets.add(
                         Target.atMost("p99 during a deployment by default, times as long as before", 2, "", during));
                 targets.add(Target.atMost("p99 afterwards", 2, "", after));
