@@ -169,10 +169,10 @@ final class PasswordCommandTest {
         Result variable = launch(Map.of(), "map", "show", "--password-command=print --host $PGHOST");
 
         assertThat(variable.exitCode()).isEqualTo(2);
-        assertThat(variable.err())
-                .isEqualTo(
-                        "error: the password command has $PGHOST, which stays as it is\n"
-                                + "hint: no shell runs it; for variables and pipes write sh -c '...', or name a script of your own\n");
+        assertThat(variable.err()).isEqualTo("""
+                error: the password command has $PGHOST, which stays as it is
+                hint: no shell runs it; for variables and pipes write sh -c '...', or name a script of your own
+                """);
         assertThat(launch(Map.of(), "map", "show", "--password-command=print | head")
                         .exitCode())
                 .isEqualTo(2);
