@@ -64,10 +64,10 @@ final class Navigation {
 
     /** The list of all pages, with the group of the current one open. */
     String pages(Document current, Function<Document, String> href) {
-        boolean isListed = order.contains(current) && current != guide;
+        boolean isListed = order.contains(current) && !current.equals(guide);
         StringBuilder html = new StringBuilder("<ul>%s</ul>\n".formatted(entry(guide, current, href)));
         for (Group group : groups) {
-            boolean isOpen = isListed ? group.pages().contains(current) : group == groups.get(0);
+            boolean isOpen = isListed ? group.pages().contains(current) : group.equals(groups.get(0));
             html.append("<details%s>\n<summary>%s</summary>\n<ul>\n"
                     .formatted(isOpen ? " open" : "", Html.escape(group.title())));
             group.pages()

@@ -10,8 +10,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.shardflake.Plural;
 import org.shardflake.assess.Assessment;
-import org.shardflake.assess.Assessment.Key;
 import org.shardflake.assess.Assessment.Obstacle;
 import org.shardflake.assess.Assessment.Routing;
 import org.shardflake.assess.Assessment.Statement;
@@ -42,7 +42,7 @@ final class AssessView {
         return facts;
     }
 
-    private static Map<String, Object> facts(Key key) {
+    private static Map<String, Object> facts(Assessment.Key key) {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("name", key.name());
         facts.put("type", key.type());
@@ -92,21 +92,23 @@ final class AssessView {
         StringBuilder text = new StringBuilder();
         line(
                 text,
-                "%s, PostgreSQL %s: %s of %s",
-                assessment.database(),
-                assessment.serverVersion(),
-                count(assessment.tables().size(), "table"),
-                Amounts.bytes(
-                        assessment.tables().stream().mapToLong(Table::bytes).sum()));
-        line(text, "key: %s", describe(assessment.key()));
-        assessment.others().forEach(key -> line(text, "  also possible: %s", describe(key)));
+                "%s, PostgreSQL %s: %s of %s"
+                        .formatted(
+                                assessment.database(),
+                                assessment.serverVersion(),
+                                Plural.of(assessment.tables().size(), "table"),
+                                Amounts.bytes(assessment.tables().stream()
+                                        .mapToLong(Table::bytes)
+                                        .sum())));
+        line(text, "key: " + describe(assessment.key()));
+        assessment.others().forEach(key -> line(text, "  also possible: " + describe(key)));
         text.append('\n').append(tables(assessment));
         obstacles(text, assessment);
         statements(text, assessment, top);
         return text.toString();
     }
 
-    private static String describe(Key key) {
+    private static String describe(Assessment.Key key) {
         StringBuilder text = new StringBuilder("%s (%s)".formatted(key.name(), key.type()));
         if (key.values() > 0) {
             text.append(String.format(Locale.ROOT, ", %,d values", key.values()));
@@ -144,7 +146,7 @@ final class AssessView {
         assessment.tables().forEach(table -> table.obstacles().forEach(obstacle -> add(lines, table.name(), obstacle)));
         line(text, "");
         line(text, lines.isEmpty() ? "nothing stands in the way" : "what stands in the way, and the way out:");
-        lines.forEach(line -> line(text, "%s", line));
+        lines.forEach(line -> line(text, line));
     }
 
     private static void add(List<String> lines, String name, Obstacle obstacle) {
@@ -160,7 +162,7 @@ final class AssessView {
                     "no statements: the database has no pg_stat_statements that this login may read; give some with --statements");
             return;
         }
-        line(text, "%s of %s:", count(assessment.statements().size(), "statement"), assessment.source());
+        line(text, "%s of %s:".formatted(Plural.of(assessment.statements().size(), "statement"), assessment.source()));
         Map<Routing, Double> calls = new EnumMap<>(Routing.class);
         Map<Routing, Double> millis = new EnumMap<>(Routing.class);
         Map<Routing, Integer> counts = new EnumMap<>(Routing.class);
@@ -184,9 +186,9 @@ final class AssessView {
             line(text, "to be looked at, those that take most time first:");
         }
         for (Statement one : others) {
-            line(text, "  %s: %s", describe(one.routing()), shorten(one.sql()));
+            line(text, "  %s: %s".formatted(describe(one.routing()), shorten(one.sql())));
             if (one.problem() != null) {
-                line(text, "    %s", one.problem());
+                line(text, "    " + one.problem());
             }
         }
     }
@@ -217,11 +219,7 @@ final class AssessView {
         return String.format(Locale.ROOT, "%.1f %%", 100 * share);
     }
 
-    private static String count(int number, String noun) {
-        return number == 1 ? "1 " + noun : String.format(Locale.ROOT, "%,d %ss", number, noun);
-    }
-
-    private static void line(StringBuilder text, String format, Object... values) {
-        text.append(format.formatted(values)).append('\n');
+    private static void line(StringBuilder text, String line) {
+        text.append(line).append('\n');
     }
 }
