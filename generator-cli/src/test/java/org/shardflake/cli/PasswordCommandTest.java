@@ -44,6 +44,8 @@ final class PasswordCommandTest {
     @BeforeAll
     static void createInstallation() throws Exception {
         installation = new CliInstallation(postgres);
+        secret = directory.resolve("secret");
+        script = directory.resolve("print password");
         for (int server = 0; server < 2; server++) {
             installation.execute(server, ManagedRole.createByPassword());
             installation.execute(
@@ -84,8 +86,6 @@ final class PasswordCommandTest {
     }
 
     private static void rotate() throws Exception {
-        secret = directory.resolve("secret");
-        script = directory.resolve("print password");
         Files.writeString(secret, "first secret");
         write("echo \"$PGUSER $PGPORT $PGDATABASE\" >> '%1$s/asked'; cat '%1$s/secret'".formatted(directory));
         Files.deleteIfExists(directory.resolve("asked"));

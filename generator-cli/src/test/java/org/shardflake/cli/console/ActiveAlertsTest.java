@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
@@ -277,7 +278,7 @@ class ActiveAlertsTest {
 
     /** The curve of db1. */
     private static List<?> connections(Curves curves) {
-        return (List<?>) ((List<?>) curves.facts().get("connections")).get(0);
+        return (List<?>) ((List<?>) Objects.requireNonNull(curves.facts().get("connections"))).get(0);
     }
 
     @Test
