@@ -11,7 +11,9 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -52,10 +54,14 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
+import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.sql.LiquibaseRun;
 
 /** Reads a Liquibase changelog, in any of its formats, into the SQL of its changesets. */
 final class ShardChangelog implements AutoCloseable {
+
+    /** The line that begins a changeset of formatted SQL. */
+    private static final Pattern HEADER = Pattern.compile("(?im)^\\s*--\\s*changeset\\s.*$");
 
     private final DeploySettings settings;
     private final ResourceAccessor resources;
@@ -139,6 +145,7 @@ final class ShardChangelog implements AutoCloseable {
     private List<ShardChangeSet> changeSets() throws Exception {
         Database database = offline();
         parsed = parse(database, ShardChangeSet.TEMPLATE_SCHEMA);
+        refuseEmptyEnds(parsed);
         List<ShardChangeSet> changeSets = new ArrayList<>();
         for (ChangeSet changeSet : selected(parsed, database)) {
             ShardChangeSet read;
@@ -155,6 +162,29 @@ final class ShardChangelog implements AutoCloseable {
             changeSets.add(read);
         }
         return changeSets;
+    }
+
+    /** Liquibase refuses a changeset without SQL, but gives one at the end of a file the SQL of the changeset before it. */
+    private void refuseEmptyEnds(DatabaseChangeLog changelog) {
+        Map<String, ChangeSet> last = new LinkedHashMap<>();
+        for (ChangeSet changeSet : changelog.getChangeSets()) {
+            last.put(changeSet.getChangeLog().getPhysicalFilePath(), changeSet);
+        }
+        last.forEach((name, changeSet) -> {
+            if (name.toLowerCase(Locale.ROOT).endsWith(".sql") && endsEmpty(text(name))) {
+                throw new DeployException(
+                        "cannot read changelog %s: No SQL for changeset %s".formatted(file, changeSet));
+            }
+        });
+    }
+
+    private static boolean endsEmpty(String text) {
+        Matcher header = HEADER.matcher(text);
+        int end = -1;
+        while (header.find()) {
+            end = header.end();
+        }
+        return end >= 0 && SqlTokens.of(text.substring(end)).isEmpty();
     }
 
     /** The changelog as Liquibase has it, for the template's schema; none before {@link #read}. */

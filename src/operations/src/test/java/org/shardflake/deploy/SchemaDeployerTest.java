@@ -663,5 +663,16 @@ class SchemaDeployerTest {
         assertThatExceptionOfType(DeployException.class)
                 .isThrownBy(() -> fixture.deploy(directory.resolve("none.xml")))
                 .withMessageStartingWith("cannot read changelog none.xml: ");
+        // Liquibase alone would run the first changeset twice.
+        Path empty = fixture.write("empty.sql", """
+                --liquibase formatted sql
+                --changeset ann:1
+                CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL);
+                -- Changeset ann:2 runOnChange:true
+                -- to be written
+                """);
+        assertThatExceptionOfType(DeployException.class)
+                .isThrownBy(() -> fixture.deploy(empty))
+                .withMessage("cannot read changelog empty.sql: No SQL for changeset empty.sql::2::ann");
     }
 }
