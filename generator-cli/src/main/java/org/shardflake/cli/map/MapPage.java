@@ -4,26 +4,18 @@
  */
 package org.shardflake.cli.map;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.shardflake.Server;
-import org.shardflake.cli.output.JsonWriter;
+import org.shardflake.cli.output.HtmlPage;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveShard;
 
 /** The shard map as a self-contained HTML page. */
 public final class MapPage {
-
-    private static final String TEMPLATE = "map.html";
 
     private MapPage() {}
 
@@ -36,9 +28,7 @@ public final class MapPage {
         facts.put("placement", placement(picture));
         facts.put("bytes", bytes(picture));
         facts.put("moves", picture.moves().stream().map(MapPage::move).toList());
-        // The only thing in JSON that could end a script.
-        String json = JsonWriter.write(facts).replace("</", "<\\/");
-        return template().replace("@FACTS@", json);
+        return HtmlPage.of(MapPage.class, "map.html", facts);
     }
 
     private static List<Map<String, Object>> servers(MapPicture picture) {
@@ -84,13 +74,5 @@ public final class MapPage {
         facts.put("phase", move.phase().toString());
         facts.put("shards", move.shards().stream().map(MoveShard::shard).toList());
         return facts;
-    }
-
-    private static String template() {
-        try (InputStream template = Objects.requireNonNull(MapPage.class.getResourceAsStream(TEMPLATE))) {
-            return new String(template.readAllBytes(), UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }

@@ -16,7 +16,7 @@ import org.shardflake.cli.command.option.Invocation;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.FileFailure;
-import org.shardflake.yaml.TextFile;
+import org.shardflake.cli.output.HtmlPage;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -91,7 +91,7 @@ public final class AdoptAssessCommand implements Runnable {
         }
         Assessment assessment = Assessor.assess(Invocation.of(spec).url(from), key, read(statements));
         if (html != null) {
-            write(html, AssessPage.of(assessment));
+            HtmlPage.write(html, HtmlPage.of(AdoptAssessCommand.class, "assess.html", AssessView.facts(assessment)));
         }
         output.print(AssessView.facts(assessment), () -> AssessView.text(assessment, top));
     }
@@ -104,14 +104,6 @@ public final class AdoptAssessCommand implements Runnable {
             return Files.readString(file, UTF_8);
         } catch (IOException e) {
             throw FileFailure.explain("read", file.toString(), e);
-        }
-    }
-
-    private static void write(Path file, String page) {
-        try {
-            TextFile.write(page, "a page", file);
-        } catch (IOException e) {
-            throw FileFailure.explain("write", file.toString(), e);
         }
     }
 }

@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command.map;
 
-import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -18,11 +17,11 @@ import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.DurationConverter;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.ExitCodes;
-import org.shardflake.cli.error.FileFailure;
 import org.shardflake.cli.map.MapCells;
 import org.shardflake.cli.map.MapPage;
 import org.shardflake.cli.map.MapPicture;
 import org.shardflake.cli.map.ShardMapView;
+import org.shardflake.cli.output.HtmlPage;
 import org.shardflake.cli.output.OutputFormat;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.cli.output.TerminalSize;
@@ -32,7 +31,6 @@ import org.shardflake.load.ShardRate;
 import org.shardflake.load.ShardSizes;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
-import org.shardflake.yaml.TextFile;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -101,7 +99,7 @@ final class MapShowCommand implements Callable<Integer> {
         List<Move> moves = isDrawn || html != null ? Mover.moves(catalog.url()) : List.of();
         MapPicture picture = new MapPicture(map, bytes(map), rates(map), moves);
         if (html != null) {
-            write(html, MapPage.of(picture, Instant.now()));
+            HtmlPage.write(html, MapPage.of(picture, Instant.now()));
         }
         output.print(ShardMapView.facts(picture, sizes, rates), () -> ShardMapView.table(picture, sizes, rates));
         if (isDrawn && output.format() == OutputFormat.TABLE) {
@@ -141,13 +139,5 @@ final class MapShowCommand implements Callable<Integer> {
         problems.putAll(after.problems());
         problems.forEach((server, problem) -> catalog.warn("no rates for %s: %s".formatted(server, problem)));
         return after.byServer(before);
-    }
-
-    private static void write(Path file, String page) {
-        try {
-            TextFile.write(page, "a page", file);
-        } catch (IOException e) {
-            throw FileFailure.explain("write", file.toString(), e);
-        }
     }
 }
