@@ -22,6 +22,8 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -252,12 +254,22 @@ class ExporterIT {
                         .toList());
     }
 
-    /** The labels of every metric, also of those that only a move has while it copies. */
+    /** The labels of every metric, also of those that only a move has while a command copies. */
     private Map<String, Set<String>> everyMetric() throws Exception {
         Map<String, Set<String>> known = labelsByMetric(scrape());
+        try (Connection command = cluster.server(0).connect();
+                Statement lock = command.createStatement()) {
+            lock.execute(
+                    "SELECT pg_advisory_lock(hashtext('shardflake.move'), id::integer) FROM shardflake_catalog.move");
+            addCopying(known);
+        }
+        return known;
+    }
+
+    private void addCopying(Map<String, Set<String>> known) throws Exception {
         NoteShards.execute(
                 cluster.server(0),
-                "UPDATE shardflake_catalog.move SET phase = 'copying', phase_since = now() - interval '1 minute'; UPDATE shardflake_catalog.move_shard SET phase = 'waiting', bytes = 1000000000");
+                "UPDATE shardflake_catalog.move SET phase = 'copying', phase_since = now() - interval '1 minute'; UPDATE shardflake_catalog.move_shard SET phase = 'waiting', bytes = 1000000000, bytes_at = clock_timestamp()");
         try {
             labelsByMetric(scrape()).forEach(known::putIfAbsent);
         } finally {
@@ -265,7 +277,6 @@ class ExporterIT {
                     cluster.server(0),
                     "UPDATE shardflake_catalog.move SET phase = 'following'; UPDATE shardflake_catalog.move_shard SET phase = 'copied'");
         }
-        return known;
     }
 
     private static Map<String, Set<String>> labelsByMetric(String metrics) {

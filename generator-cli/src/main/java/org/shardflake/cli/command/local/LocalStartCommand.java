@@ -6,7 +6,6 @@ package org.shardflake.cli.command.local;
 
 import java.sql.SQLException;
 import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
@@ -16,7 +15,6 @@ import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.local.LocalInstallation;
-import org.shardflake.cluster.LocalServer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -90,12 +88,7 @@ final class LocalStartCommand implements Callable<Integer> {
                 .getErr()
                 .printf(
                         "%s in %s%n",
-                        created > 0
-                                ? "creating PostgreSQL servers"
-                                : local.installation().servers().stream()
-                                        .filter(server -> !server.isRunning())
-                                        .map(LocalServer::name)
-                                        .collect(Collectors.joining(", ", "starting ", "")),
+                        created > 0 ? "creating PostgreSQL servers" : LocalView.starting(local.installation()),
                         local.directory());
     }
 }

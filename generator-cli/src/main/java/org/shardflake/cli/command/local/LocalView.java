@@ -7,6 +7,7 @@ package org.shardflake.cli.command.local;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.shardflake.CliCommand;
 import org.shardflake.cli.local.LocalInstallation;
 import org.shardflake.cli.output.TableWriter;
@@ -42,5 +43,13 @@ final class LocalView {
         servers.forEach(server ->
                 table.row(server.name(), server.isRunning() ? "running" : "stopped", LocalInstallation.uri(server)));
         return table.toString();
+    }
+
+    /** Not in the command itself: picocli looks at all methods of a command, and needs the classes that they name. */
+    static String starting(LocalInstallation local) {
+        return local.servers().stream()
+                .filter(server -> !server.isRunning())
+                .map(LocalServer::name)
+                .collect(Collectors.joining(", ", "starting ", ""));
     }
 }
