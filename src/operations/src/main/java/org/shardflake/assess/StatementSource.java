@@ -109,6 +109,13 @@ final class StatementSource {
 
     /** Has PostgreSQL plan a statement for any values of its parameters, without running it. */
     static Planned plan(Connection connection, SourceSchema schema, Recorded recorded) throws SQLException {
+        if (SqlTokens.statements(recorded.sql()).stream()
+                        .filter(one -> !one.isBlank())
+                        .count()
+                > 1) {
+            // Others may have written it, for sessions whose strings end elsewhere.
+            return new Planned(recorded, null, "it is more than one statement");
+        }
         Savepoint before = connection.setSavepoint();
         try {
             Sql.execute(connection, "PREPARE shardflake_assessed AS " + numbered(recorded.sql()));

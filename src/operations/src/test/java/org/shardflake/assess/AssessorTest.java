@@ -28,6 +28,7 @@ import org.shardflake.assess.Assessment.Obstacle;
 import org.shardflake.assess.Assessment.Routing;
 import org.shardflake.assess.Assessment.Table;
 import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 class AssessorTest {
@@ -231,6 +232,21 @@ class AssessorTest {
         Map<String, Routing> sorted = new TreeMap<>();
         shop.statements().forEach(statement -> sorted.put(statement.sql(), statement.routing()));
         assertThat(sorted).containsExactlyInAnyOrderEntriesOf(expected);
+    }
+
+    @Test
+    void whatFollowsAStatementInItsTextIsNotRun() throws SQLException {
+        try (Connection connection = connect()) {
+            connection.setAutoCommit(false);
+            Sql.execute(connection, "SET TRANSACTION READ ONLY");
+            var recorded = new StatementSource.Recorded("SELECT 1; COMMIT; CREATE TABLE left_behind ()", 1, 1);
+
+            assertThat(StatementSource.plan(connection, SourceSchema.read(connection), recorded)
+                            .problem())
+                    .isEqualTo("it is more than one statement");
+            assertThat(Sql.isTrue(connection, "SELECT to_regclass('public.left_behind') IS NULL"))
+                    .isTrue();
+        }
     }
 
     /** Runs random joins: those that are said to have one key find rows of no other. */
