@@ -6,7 +6,7 @@ package org.shardflake.adopt;
 
 import java.io.Serial;
 import java.util.List;
-import org.shardflake.Plural;
+import org.shardflake.jdbc.Plural;
 
 /** Thrown when shards do not have the rows of the table that they should. */
 public final class RowsDifferException extends AdoptException {

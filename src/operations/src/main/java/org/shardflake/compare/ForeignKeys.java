@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
-import org.shardflake.Plural;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
 /**

@@ -15,9 +15,9 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.LongConsumer;
-import org.shardflake.Plural;
 import org.shardflake.compare.DifferenceSearch.Difference;
 import org.shardflake.jdbc.InParallel;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
 /**

@@ -6,7 +6,7 @@ package org.shardflake.deploy;
 
 import java.util.List;
 import java.util.Locale;
-import org.shardflake.Plural;
+import org.shardflake.jdbc.Plural;
 
 /**
  * Rows in a table that belong to another shard.

@@ -10,10 +10,10 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.shardflake.Plural;
 import org.shardflake.ShardSet;
 import org.shardflake.compare.DifferenceSearch;
 import org.shardflake.compare.Rows;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
 /** Examines the copies of the few shards that have several. For one thread. */

@@ -9,9 +9,9 @@ import java.util.Objects;
 import java.util.TreeMap;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
-import org.shardflake.Plural;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.jdbc.Plural;
 
 /**
  * The counters of the shards at one time. Two of them give rates.

@@ -9,11 +9,11 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.CliCommand;
-import org.shardflake.Plural;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.gateway.Gateway;
 import org.shardflake.gateway.Gateways.Refreshed;
 import org.shardflake.gateway.Gateways.Status;
+import org.shardflake.jdbc.Plural;
 
 /** Shows gateways. */
 final class GatewayView {

@@ -7,8 +7,8 @@ package org.shardflake.cli.command.installation;
 import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
-import org.shardflake.Plural;
 import org.shardflake.adopt.AdoptListener;
+import org.shardflake.jdbc.Plural;
 
 /** Reports the progress of an adoption: a line every few seconds, and one for each step. */
 final class AdoptProgress implements AdoptListener {

@@ -7,10 +7,10 @@ package org.shardflake.cli.command.installation;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
-import org.shardflake.Plural;
 import org.shardflake.adopt.AdoptPlan;
 import org.shardflake.adopt.AdoptReport;
 import org.shardflake.cli.output.Amounts;
+import org.shardflake.jdbc.Plural;
 
 /** Adoptions as text and as facts. */
 final class AdoptView {

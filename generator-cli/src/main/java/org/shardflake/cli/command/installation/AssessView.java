@@ -10,7 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.shardflake.Plural;
 import org.shardflake.assess.Assessment;
 import org.shardflake.assess.Assessment.Obstacle;
 import org.shardflake.assess.Assessment.Routing;
@@ -18,6 +17,7 @@ import org.shardflake.assess.Assessment.Statement;
 import org.shardflake.assess.Assessment.Table;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.TableWriter;
+import org.shardflake.jdbc.Plural;
 
 /** Assessments as text and as facts. */
 final class AssessView {

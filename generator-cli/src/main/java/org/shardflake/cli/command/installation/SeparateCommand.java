@@ -6,13 +6,13 @@ package org.shardflake.cli.command.installation;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.shardflake.Plural;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.DryRunMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.install.Separation;
 import org.shardflake.install.Separation.Separated;
+import org.shardflake.jdbc.Plural;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;

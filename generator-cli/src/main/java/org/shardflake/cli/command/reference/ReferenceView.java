@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.shardflake.CliCommand;
-import org.shardflake.Plural;
 import org.shardflake.cli.output.TableWriter;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.reference.ReferenceStatus;
 import org.shardflake.reference.ReferenceTables;
 

@@ -11,12 +11,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.Plural;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.JsonWriter;
 import org.shardflake.cli.output.RowsWriter;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.script.ScriptReport;
 import org.shardflake.script.ScriptReport.Failure;
 

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake;
+package org.shardflake.jdbc;
 
 import java.util.Locale;
 
