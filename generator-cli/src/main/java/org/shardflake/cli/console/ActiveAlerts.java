@@ -56,7 +56,7 @@ final class ActiveAlerts {
     private final Map<String, Instant> since = new HashMap<>();
     private final Set<String> found = new HashSet<>();
 
-    /** When alerts began, of those of which the catalog says it. */
+    /** The beginnings of alerts, as far as the catalog records them. */
     private final Map<String, Instant> recorded = new HashMap<>();
 
     private Set<String> problems = Set.of();

@@ -83,7 +83,7 @@ final class Curves {
         return figures;
     }
 
-    /** Seconds that the slowest of those who follow a server is behind; null if nobody follows it. */
+    /** The lag of a server's slowest follower, in seconds; null if it has no follower. */
     private static @Nullable Double lag(ServerSnapshot seen) {
         return Stream.concat(
                         seen.standbys().stream().map(standby -> standby.lagMillis() / 1000.0),

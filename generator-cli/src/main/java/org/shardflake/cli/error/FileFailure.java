@@ -7,7 +7,9 @@ package org.shardflake.cli.error;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import org.shardflake.ShardflakeException.Kind;
 
 /** Explains why a file could not be read or written: Java's message is often just its name. */
@@ -17,6 +19,15 @@ public final class FileFailure {
 
     public static CliException explain(String verb, String file, IOException e) {
         return new CliException(Kind.FAILURE, "cannot %s %s: %s".formatted(verb, file, reason(e)), null, e);
+    }
+
+    /** The text of a file that the user named. */
+    public static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw explain("read", file.toString(), e);
+        }
     }
 
     private static String reason(IOException e) {

@@ -47,7 +47,7 @@ public final class Keys implements AutoCloseable {
                 return true;
             }
             if (key == -1) {
-                Thread.sleep(left); // The input has ended: there are no more keys.
+                Thread.sleep(left); // No key can come after the end of the input.
             }
         }
         return false;

@@ -17,9 +17,6 @@ import org.shardflake.jdbc.Sql;
 /** Finds obstacles to sharding a table by a key, with the way out. */
 final class Obstacles {
 
-    /** A thing that a table has besides columns, rows and constraints. */
-    record Oddity(String problem, String remedy) {}
-
     private final Sorting sorting;
     private final SourceTable table;
     private final List<Obstacle> found = new ArrayList<>();
@@ -29,21 +26,21 @@ final class Obstacles {
         this.table = table;
     }
 
-    /** Reads the oddities of a table from column 7 of the query of {@link SourceSchema} on. */
-    static List<Oddity> oddities(ResultSet row) throws SQLException {
-        List<Oddity> oddities = new ArrayList<>();
+    /** Reads what a table has besides columns, rows and constraints from column 7 of the query of {@link SourceSchema} on. */
+    static List<Obstacle> oddities(ResultSet row) throws SQLException {
+        List<Obstacle> oddities = new ArrayList<>();
         if (row.getBoolean(7)) {
-            oddities.add(new Oddity(
+            oddities.add(new Obstacle(
                     "it is partitioned",
                     "shards make tables smaller, so a plain table often suffices; adopt takes plain tables only"));
         }
         if (row.getBoolean(8)) {
-            oddities.add(new Oddity(
+            oddities.add(new Obstacle(
                     "it has row-level security",
                     "write its policies into the changelog of the shards; they must not look at other tables"));
         }
         if (row.getBoolean(9)) {
-            oddities.add(new Oddity(
+            oddities.add(new Obstacle(
                     "it inherits, or is inherited from", "bring the rows together in one table without inheritance"));
         }
         add(
@@ -60,9 +57,9 @@ final class Obstacles {
         return oddities;
     }
 
-    private static void add(List<Oddity> oddities, @Nullable String names, String problem, String remedy) {
+    private static void add(List<Obstacle> oddities, @Nullable String names, String problem, String remedy) {
         if (names != null) {
-            oddities.add(new Oddity(problem.formatted(names), remedy));
+            oddities.add(new Obstacle(problem.formatted(names), remedy));
         }
     }
 
@@ -110,7 +107,7 @@ final class Obstacles {
         }
         table.uniques().forEach(this::check);
         table.foreignKeys().forEach(this::check);
-        table.oddities().forEach(oddity -> add(oddity.problem(), oddity.remedy()));
+        found.addAll(table.oddities());
     }
 
     private void ofOthers() {

@@ -6,8 +6,10 @@ package org.shardflake.assess;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
@@ -32,7 +34,7 @@ final class PlannedStatement {
     private final SourceSchema schema;
     private final Map<String, Long> tables = new HashMap<>();
     private final Map<ColumnOf, String> values = new HashMap<>();
-    private final Map<ColumnOf, Boolean> lists = new HashMap<>();
+    private final Set<ColumnOf> lists = new HashSet<>();
     private final List<Equal> equal = new ArrayList<>();
     private @Nullable Long target;
     private List<String> inserted = List.of();
@@ -54,7 +56,7 @@ final class PlannedStatement {
     }
 
     boolean isInList(ColumnOf column) {
-        return lists.containsKey(column);
+        return lists.contains(column);
     }
 
     List<Equal> equal() {
@@ -146,7 +148,7 @@ final class PlannedStatement {
 
     private void constant(ColumnOf column, List<Token> value) {
         if (!value.isEmpty() && value.get(0).is("any")) {
-            lists.put(column, true);
+            lists.add(column);
             return;
         }
         List<Token> inner = withoutCast(value);
@@ -156,7 +158,7 @@ final class PlannedStatement {
                 String text = token.text();
                 String before = values.put(column, text);
                 if (before != null && !before.equals(text)) {
-                    lists.put(column, true);
+                    lists.add(column);
                 }
             }
         }

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.assess.Assessment.Obstacle;
 
 /**
  * A table of the database, as its catalog describes it.
@@ -16,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param name with its schema unless that is public, as written in SQL
  * @param plainName without its schema and quotes
  * @param writes rows inserted, updated and deleted since statistics were reset
- * @param oddities what makes it more than a plain table
+ * @param oddities obstacles whatever the key: what makes it more than a plain table
  */
 record SourceTable(
         long oid,
@@ -25,7 +26,7 @@ record SourceTable(
         long rows,
         long bytes,
         long writes,
-        List<Obstacles.Oddity> oddities,
+        List<Obstacle> oddities,
         List<Column> columns,
         List<Unique> uniques,
         List<ForeignKey> foreignKeys) {

@@ -28,6 +28,7 @@ import org.shardflake.assess.Assessment.Obstacle;
 import org.shardflake.assess.Assessment.Routing;
 import org.shardflake.assess.Assessment.Table;
 import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
@@ -38,7 +39,9 @@ class AssessorTest {
 
     @BeforeAll
     static void start() throws SQLException {
+        // External servers need not have the library.
         cluster = PostgresCluster.builder()
+                .provider(PostgresProvider.EMBEDDED)
                 .servers(1)
                 .setting("shared_preload_libraries", "pg_stat_statements")
                 .start();

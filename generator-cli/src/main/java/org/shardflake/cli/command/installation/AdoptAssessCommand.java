@@ -4,10 +4,6 @@
  */
 package org.shardflake.cli.command.installation;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.assess.Assessment;
@@ -89,21 +85,11 @@ public final class AdoptAssessCommand implements Runnable {
         if (top < 0) {
             throw CliException.usage("--top is %s, and must be 0 or more".formatted(top));
         }
-        Assessment assessment = Assessor.assess(Invocation.of(spec).url(from), key, read(statements));
+        Assessment assessment = Assessor.assess(
+                Invocation.of(spec).url(from), key, statements == null ? null : FileFailure.read(statements));
         if (html != null) {
             HtmlPage.write(html, HtmlPage.of(AdoptAssessCommand.class, "assess.html", AssessView.facts(assessment)));
         }
         output.print(AssessView.facts(assessment), () -> AssessView.text(assessment, top));
-    }
-
-    private static @Nullable String read(@Nullable Path file) {
-        if (file == null) {
-            return null;
-        }
-        try {
-            return Files.readString(file, UTF_8);
-        } catch (IOException e) {
-            throw FileFailure.explain("read", file.toString(), e);
-        }
     }
 }

@@ -43,7 +43,7 @@ final class AdoptStatusCommand implements Runnable {
     @Override
     public void run() {
         catalog.onlyReads();
-        catalog.catalog().load(); // Says so if there is no catalog.
+        catalog.catalog().load(); // Fails if the database has no catalog.
         List<OpenAdoption> open = new OpenAdoptions(catalog.url()).list();
         output.print(open.stream().map(AdoptStatusCommand::facts).toList(), () -> table(open));
     }

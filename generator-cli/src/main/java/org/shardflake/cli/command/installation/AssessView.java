@@ -198,7 +198,7 @@ final class AssessView {
         return all == 0 ? "" : percent(amounts.getOrDefault(routing, 0.0) / all);
     }
 
-    static String describe(Routing routing) {
+    private static String describe(Routing routing) {
         return switch (routing) {
             case KEY -> "with the key";
             case ID -> "with an id";

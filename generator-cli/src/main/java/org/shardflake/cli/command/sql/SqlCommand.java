@@ -4,11 +4,7 @@
  */
 package org.shardflake.cli.command.sql;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -199,14 +195,7 @@ public final class SqlCommand implements Callable<Integer> {
                             ? "SQL is missing: give it as an argument or with --file"
                             : "SQL and --file are given; one of them");
         }
-        if (sql != null) {
-            return sql;
-        }
-        try {
-            return Files.readString(file, UTF_8);
-        } catch (IOException e) {
-            throw FileFailure.explain("read", String.valueOf(file), e);
-        }
+        return sql == null ? FileFailure.read(file) : sql;
     }
 
     private void requireSensible() {

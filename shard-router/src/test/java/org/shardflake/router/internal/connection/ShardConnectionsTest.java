@@ -163,7 +163,7 @@ class ShardConnectionsTest {
         }
     }
 
-    /** As in a failover: the server is back before the time is over. */
+    /** In a failover, the server comes back before the timeout. */
     @Test
     void aThreadWaitsAsLongAsItMayWhenTheLastOpenConnectionIsLost() throws Exception {
         ExecutorService threads = Executors.newCachedThreadPool();

@@ -23,7 +23,7 @@ import org.shardflake.ShardKey;
 import org.shardflake.router.ShardRouter;
 
 /**
- * Transactions through a router at a steady rate, each of which selects rows of a random table of a random shard.
+ * A steady rate of transactions through a router. Each selects rows of a random table of a random shard.
  *
  * <p>A transaction's time counts from when it was due, so that a pause is not hidden by the transactions that it kept from beginning.
  */
@@ -169,7 +169,7 @@ final class SteadyLoad implements AutoCloseable {
             return failed;
         }
 
-        /** What was due from one time to another took. */
+        /** The times of the transactions that were due from one time to another. */
         Figures between(long from, long to) {
             double[] millis = all.stream()
                     .flatMapToDouble(times -> IntStream.range(0, times.count)
