@@ -290,8 +290,8 @@ class ParallelMovesIT {
                         .run(List.of(new MoveRequest("db1", first.to(), plan.on("db1")))))
                 .isInstanceOf(MoveRefusedException.class)
                 .hasMessage(
-                        "no move was started: of the shards to move from db1 to %s, %s are in move 1 from db1 to %s already"
-                                .formatted(first.to(), first.shards(), first.to()));
+                        "no move was started: shards to move from db1 to %s are in move 1 from db1 to %s already: %s"
+                                .formatted(first.to(), first.to(), first.shards()));
 
         shards.execute(
                 "db1",

@@ -222,8 +222,8 @@ public final class ParallelMoves {
         }
         if (!wanted.equals(MoveRequest.of(other))) {
             throw new MoveRefusedException(
-                    "no move was started: of the shards to move %s, %s are in move %s %s already"
-                            .formatted(wanted, both, other.id(), MoveRequest.of(other)),
+                    "no move was started: shards to move %s are in move %s %s already: %s"
+                            .formatted(wanted, other.id(), MoveRequest.of(other), both),
                     Advice.of("finish or cancel that one first; %s shows it", CliCommand.MOVE_STATUS));
         }
         if (other.phase() == MovePhase.CANCELLING) {
