@@ -1,0 +1,136 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.website;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The page of tested versions, compared with the configuration of the CI and with the POMs. */
+class TestedVersionsTest {
+
+    private static final Path ROOT = Path.of("../..").toAbsolutePath().normalize();
+
+    /** A value of the matrix: {@code java: [17, 21]}, or {@code java: 25} in one that is included. */
+    private static final Pattern MATRIX =
+            Pattern.compile("(?m)^ +(?:- )?(java|postgres|provider): (\\[.*]|[a-z0-9]+)$");
+
+    @Test
+    void thePageSaysWhichVersionsTheTestsRunWith() throws IOException {
+        String page = read("src/docs/guide/tested-versions.md");
+
+        assertThat(page).contains(javaAndPostgres());
+        assertThat(page).contains(libraries());
+    }
+
+    private static String javaAndPostgres() throws IOException {
+        String usual = read("pom.xml").replaceFirst("(?s).*?<postgres.binaries.version>(\\d+)\\..*", "$1");
+        Map<Integer, Set<String>> pushed = new TreeMap<>();
+        List<String> containers = pushed(pushed);
+        TreeSet<Integer> nightly = new TreeSet<>();
+        values(read(".github/workflows/nightly.yml"))
+                .filter(value -> value.group(1).equals("java"))
+                .flatMap(value -> list(value.group(2)))
+                .forEach(java -> nightly.add(Integer.valueOf(java)));
+        assertThat(nightly).isNotEmpty();
+
+        TreeSet<Integer> all = new TreeSet<>(nightly);
+        all.addAll(pushed.keySet());
+        String rows = all.stream()
+                .map(java -> "| %s |%s|%s|"
+                        .formatted(
+                                java,
+                                pushed.containsKey(java) ? cell(String.join(", ", pushed.get(java))) : " ",
+                                nightly.contains(java) ? cell(usual) : " "))
+                .collect(Collectors.joining("\n"));
+        assertThat(containers).hasSize(1);
+        return rows + "\n\nEach push also runs the tests in containers of PostgreSQL " + containers.get(0) + ".";
+    }
+
+    /** Reads the matrix of each push: lists, and then the combinations that are included. */
+    private static List<String> pushed(Map<Integer, Set<String>> pushed) throws IOException {
+        String matrix = read(".github/workflows/ci.yml")
+                .replaceFirst("(?s).*?\\n +matrix:\\n", "")
+                .replaceFirst("(?s)\\n +steps:.*", "");
+        String[] parts = matrix.split("\\n +include:\\n", -1);
+        assertThat(parts).hasSize(2);
+        Map<String, List<String>> lists = values(parts[0])
+                .collect(Collectors.toMap(
+                        value -> value.group(1), value -> list(value.group(2)).toList()));
+        assertThat(lists).containsEntry("provider", List.of("embedded"));
+        for (String java : lists.getOrDefault("java", List.of())) {
+            pushed.put(Integer.valueOf(java), new TreeSet<>(lists.getOrDefault("postgres", List.of())));
+        }
+        TreeSet<String> containers = new TreeSet<>();
+        for (String included : parts[1].split("(?m)^ +- ", -1)) {
+            Map<String, String> one =
+                    values("  " + included).collect(Collectors.toMap(value -> value.group(1), value -> value.group(2)));
+            if ("embedded".equals(one.get("provider"))) {
+                pushed.computeIfAbsent(Integer.valueOf(one.get("java")), java -> new TreeSet<>())
+                        .add(one.get("postgres"));
+            } else if ("testcontainers".equals(one.get("provider"))) {
+                containers.add("%s with Java %s".formatted(one.get("postgres"), one.get("java")));
+            }
+        }
+        return List.copyOf(containers);
+    }
+
+    private static String libraries() throws IOException {
+        return Stream.of(
+                        row(
+                                "Spring Boot",
+                                "spring-boot",
+                                "pom.xml",
+                                "`src/spring`, `src/spring-test`, `src/samples/photos`",
+                                "push"),
+                        row("Spring Boot", "spring-boot", "src/spring-boot3/pom.xml", "`src/spring-boot3`", "night"),
+                        row("Hibernate", "hibernate", "src/spring/pom.xml", "`src/spring`", "push"),
+                        row("Hibernate", "hibernate", "src/spring-boot3/pom.xml", "`src/spring-boot3`", "night"),
+                        row("jOOQ", "jooq", "pom.xml", "`shard-router`", "push"),
+                        row("Driver", "postgresql", "pom.xml", "all", "push"),
+                        row("HikariCP", "hikari", "pom.xml", "all", "push"),
+                        row("Liquibase", "liquibase", "pom.xml", "all", "push"))
+                .collect(Collectors.joining("\n"));
+    }
+
+    private static String row(String library, String property, String pom, String module, String when)
+            throws IOException {
+        MatchResult version = Pattern.compile("<" + property + "\\.version>(\\d+\\.\\d+)(.*)</")
+                .matcher(read(pom))
+                .results()
+                .findFirst()
+                .orElseThrow(() -> new AssertionError(pom + " has no " + property + ".version"));
+        return "| %s %s | %s | %s | each %s |"
+                .formatted(library, version.group(1), version.group(1) + version.group(2), module, when);
+    }
+
+    private static String cell(String versions) {
+        return " PostgreSQL " + versions + " ";
+    }
+
+    private static Stream<MatchResult> values(String yaml) {
+        return MATRIX.matcher(yaml).results();
+    }
+
+    private static Stream<String> list(String value) {
+        return Stream.of(value.replaceAll("[\\[\\] ]", "").split(",", -1));
+    }
+
+    private static String read(String file) throws IOException {
+        return Files.readString(ROOT.resolve(file));
+    }
+}
