@@ -191,64 +191,18 @@ final class DirectConnection extends ForwardingConnection implements Executions 
     }
 
     @Override
-    public Statement createStatement() throws SQLException {
-        return new ReportingStatement<>(super.createStatement(), this);
+    protected Statement opened(Opening opening) throws SQLException {
+        return new ReportingStatement<>(super.opened(opening), this);
     }
 
     @Override
-    public Statement createStatement(int type, int concurrency) throws SQLException {
-        return new ReportingStatement<>(super.createStatement(type, concurrency), this);
+    protected PreparedStatement prepared(String sql, Preparing<PreparedStatement> preparing) throws SQLException {
+        return new ReportingPreparedStatement(super.prepared(sql, preparing), this);
     }
 
     @Override
-    public Statement createStatement(int type, int concurrency, int holdability) throws SQLException {
-        return new ReportingStatement<>(super.createStatement(type, concurrency, holdability), this);
-    }
-
-    @Override
-    public CallableStatement prepareCall(String sql) throws SQLException {
-        return plain(super.prepareCall(sql));
-    }
-
-    @Override
-    public CallableStatement prepareCall(String sql, int type, int concurrency) throws SQLException {
-        return plain(super.prepareCall(sql, type, concurrency));
-    }
-
-    @Override
-    public CallableStatement prepareCall(String sql, int type, int concurrency, int holdability) throws SQLException {
-        return plain(super.prepareCall(sql, type, concurrency, holdability));
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql) throws SQLException {
-        return new ReportingPreparedStatement(super.prepareStatement(sql), this);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, int keys) throws SQLException {
-        return new ReportingPreparedStatement(super.prepareStatement(sql, keys), this);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, int[] columns) throws SQLException {
-        return new ReportingPreparedStatement(super.prepareStatement(sql, columns), this);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, String[] columns) throws SQLException {
-        return new ReportingPreparedStatement(super.prepareStatement(sql, columns), this);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, int type, int concurrency) throws SQLException {
-        return new ReportingPreparedStatement(super.prepareStatement(sql, type, concurrency), this);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, int type, int concurrency, int holdability)
-            throws SQLException {
-        return new ReportingPreparedStatement(super.prepareStatement(sql, type, concurrency, holdability), this);
+    protected CallableStatement called(String sql, Preparing<CallableStatement> preparing) throws SQLException {
+        return plain(super.called(sql, preparing));
     }
 
     /** Wraps a callable statement by a proxy, since these are rare. */

@@ -18,7 +18,17 @@ public interface Executions {
         T run() throws SQLException;
     }
 
-    <T> T execute(Execution<T> execution) throws SQLException;
+    default <T> T execute(Execution<T> execution) throws SQLException {
+        return execution.run();
+    }
+
+    /** The text to send for one that a statement is to execute. */
+    default String text(String sql) throws SQLException {
+        return sql;
+    }
+
+    /** Called before a statement's user gets the driver's own statement. */
+    default void unwrapped() {}
 
     /** The same for a batch, whose counts are the result: {@code int[]} or {@code long[]}, empty if nothing was executed. */
     default <T> T executeBatch(Execution<T> execution) throws SQLException {

@@ -26,6 +26,7 @@ import org.shardflake.router.internal.connection.ShardConnections;
 import org.shardflake.router.internal.jdbc.Executions;
 import org.shardflake.router.internal.jdbc.ForwardingConnection;
 import org.shardflake.router.internal.jdbc.ReportingPreparedStatement;
+import org.shardflake.router.internal.jdbc.ReportingStatement;
 import org.shardflake.router.internal.sqltext.ShardNames;
 import org.shardflake.router.internal.sqltext.SqlEffects;
 import org.shardflake.router.internal.sqltext.TableNames;
@@ -39,7 +40,7 @@ import org.slf4j.LoggerFactory;
  * A pooled connection while it is lent. With the commit of a write it asks whether the shard is still open on this
  * server, unless that is known; it is returned as it was lent.
  */
-public final class LeasedConnection extends ForwardingConnection {
+public final class LeasedConnection extends ForwardingConnection implements Executions {
 
     /** Marks a connection that reads many shards and belongs to none. */
     public static final int MANY_SHARDS = ShardConnections.NO_SHARD;
@@ -168,7 +169,7 @@ public final class LeasedConnection extends ForwardingConnection {
     /** A statement's text with the shard's schema before its tables; null if only the search_path tells which they are. */
     @Nullable
     String qualified(String sql) throws SQLException {
-        watched(sql);
+        text(sql);
         if (usesPath) {
             return null;
         }
@@ -202,15 +203,25 @@ public final class LeasedConnection extends ForwardingConnection {
 
     /** Prepares a statement between two that set the search_path and take it back. */
     PreparedStatement prepareWithPath(String mark, String sql) throws SQLException {
-        watched(sql);
+        text(sql);
         return pooled.prepareStatement(
                 lender.searchPath(schema(), true) + "; " + mark + sql + "\n; " + lender.oldPath());
     }
 
     /** Notes that the session's state may have changed. */
-    void leaveTraces() {
+    private void leaveTraces() {
         hasTraces = true;
         asksAlways = true;
+    }
+
+    @Override
+    public void unwrapped() {
+        leaveTraces();
+    }
+
+    @Override
+    public LeasedConnection connection() {
+        return this;
     }
 
     /**
@@ -232,7 +243,8 @@ public final class LeasedConnection extends ForwardingConnection {
     }
 
     /** Notes what the text of a statement may change in the session before it runs, and returns it. */
-    String watched(String sql) throws SQLException {
+    @Override
+    public String text(String sql) throws SQLException {
         if (keepsTransaction) {
             requireTransactionKept(sql);
         }
@@ -413,64 +425,18 @@ public final class LeasedConnection extends ForwardingConnection {
     }
 
     @Override
-    public Statement createStatement() throws SQLException {
-        return new LeasedStatement(super.createStatement(), this);
+    protected Statement opened(Opening opening) throws SQLException {
+        return new ReportingStatement<>(super.opened(opening), this);
     }
 
     @Override
-    public Statement createStatement(int type, int concurrency) throws SQLException {
-        return new LeasedStatement(super.createStatement(type, concurrency), this);
+    protected PreparedStatement prepared(String sql, Preparing<PreparedStatement> preparing) throws SQLException {
+        return reporting(super.prepared(text(sql), preparing), sql);
     }
 
     @Override
-    public Statement createStatement(int type, int concurrency, int holdability) throws SQLException {
-        return new LeasedStatement(super.createStatement(type, concurrency, holdability), this);
-    }
-
-    @Override
-    public CallableStatement prepareCall(String sql) throws SQLException {
-        return super.prepareCall(watched(sql));
-    }
-
-    @Override
-    public CallableStatement prepareCall(String sql, int type, int concurrency) throws SQLException {
-        return super.prepareCall(watched(sql), type, concurrency);
-    }
-
-    @Override
-    public CallableStatement prepareCall(String sql, int type, int concurrency, int holdability) throws SQLException {
-        return super.prepareCall(watched(sql), type, concurrency, holdability);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql) throws SQLException {
-        return reporting(super.prepareStatement(watched(sql)), sql);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, int keys) throws SQLException {
-        return reporting(super.prepareStatement(watched(sql), keys), sql);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, int[] columns) throws SQLException {
-        return reporting(super.prepareStatement(watched(sql), columns), sql);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, String[] columns) throws SQLException {
-        return reporting(super.prepareStatement(watched(sql), columns), sql);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, int type, int concurrency) throws SQLException {
-        return reporting(super.prepareStatement(watched(sql), type, concurrency), sql);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, int type, int concurrency, int holdability)
-            throws SQLException {
-        return reporting(super.prepareStatement(watched(sql), type, concurrency, holdability), sql);
+    protected CallableStatement called(String sql, Preparing<CallableStatement> preparing) throws SQLException {
+        return super.called(text(sql), preparing);
     }
 
     @Override

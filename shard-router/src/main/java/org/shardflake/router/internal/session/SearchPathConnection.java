@@ -36,12 +36,14 @@ public class SearchPathConnection extends ForwardingConnection {
     private static final Pattern EVERYDAY =
             Pattern.compile("\\s*(SELECT|INSERT|UPDATE|DELETE|WITH|MERGE|VALUES)\\s", Pattern.CASE_INSENSITIVE);
 
+    private final Connection below;
     private final LeasedConnection lent;
     private final String mark;
     private boolean isSet;
 
     public SearchPathConnection(Connection connection, LeasedConnection lent) {
         super(connection);
+        this.below = connection;
         this.lent = lent;
         this.mark = "/* " + lent.schema() + " */ ";
     }
@@ -101,39 +103,20 @@ public class SearchPathConnection extends ForwardingConnection {
     }
 
     @Override
-    public Statement createStatement() throws SQLException {
+    protected Statement opened(Opening opening) throws SQLException {
         beforeUse();
-        return super.createStatement();
+        return super.opened(opening);
     }
 
     @Override
-    public Statement createStatement(int type, int concurrency) throws SQLException {
+    protected CallableStatement called(String sql, Preparing<CallableStatement> preparing) throws SQLException {
         beforeUse();
-        return super.createStatement(type, concurrency);
+        return super.called(sql, preparing);
     }
 
     @Override
-    public Statement createStatement(int type, int concurrency, int holdability) throws SQLException {
-        beforeUse();
-        return super.createStatement(type, concurrency, holdability);
-    }
-
-    @Override
-    public CallableStatement prepareCall(String sql) throws SQLException {
-        beforeUse();
-        return super.prepareCall(sql);
-    }
-
-    @Override
-    public CallableStatement prepareCall(String sql, int type, int concurrency) throws SQLException {
-        beforeUse();
-        return super.prepareCall(sql, type, concurrency);
-    }
-
-    @Override
-    public CallableStatement prepareCall(String sql, int type, int concurrency, int holdability) throws SQLException {
-        beforeUse();
-        return super.prepareCall(sql, type, concurrency, holdability);
+    protected PreparedStatement prepared(String sql, Preparing<PreparedStatement> preparing) throws SQLException {
+        return super.prepared(located(sql), preparing);
     }
 
     @Override
@@ -141,7 +124,7 @@ public class SearchPathConnection extends ForwardingConnection {
         noteUse();
         String qualified = lent.qualified(sql);
         if (qualified != null) {
-            return super.prepareStatement(qualified);
+            return super.prepared(qualified, below::prepareStatement);
         }
         if (isSet
                 || lent.usesPath()
@@ -155,32 +138,6 @@ public class SearchPathConnection extends ForwardingConnection {
     /** Prepares a statement, with the path set for the rest of the transaction. */
     PreparedStatement prepareAlone(String sql) throws SQLException {
         beforeUse();
-        return super.prepareStatement(mark + sql);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, int keys) throws SQLException {
-        return super.prepareStatement(located(sql), keys);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, int[] columns) throws SQLException {
-        return super.prepareStatement(located(sql), columns);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, String[] columns) throws SQLException {
-        return super.prepareStatement(located(sql), columns);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, int type, int concurrency) throws SQLException {
-        return super.prepareStatement(located(sql), type, concurrency);
-    }
-
-    @Override
-    public PreparedStatement prepareStatement(String sql, int type, int concurrency, int holdability)
-            throws SQLException {
-        return super.prepareStatement(located(sql), type, concurrency, holdability);
+        return super.prepared(mark + sql, below::prepareStatement);
     }
 }
