@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
@@ -84,8 +84,10 @@ public final class ShardConnections implements AutoCloseable {
 
         private final @Nullable Slot second;
         private final long since;
-        private final Condition changed = lock.newCondition();
-        private @Nullable Slot given;
+        private final Thread thread = Thread.currentThread();
+        private volatile @Nullable Slot given;
+        private boolean isQueued;
+        private long nextLook;
 
         private Waiter(int shard, long since) {
             boolean hasHome = hasHomes && shard != NO_SHARD;
@@ -305,7 +307,12 @@ public final class ShardConnections implements AutoCloseable {
     }
 
     private boolean isAnyOpen() {
-        return slots.stream().anyMatch(Slot::isConnected);
+        for (Slot slot : slots) {
+            if (slot.isConnected()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private void failed(Slot slot) {
@@ -332,49 +339,51 @@ public final class ShardConnections implements AutoCloseable {
     }
 
     private Slot take(int shard, long start) throws SQLException {
-        lock.lock();
-        try {
-            requireOpen();
-            Waiter waiter = new Waiter(shard, start);
-            Slot idle = waiter.idle(start);
-            if (idle != null) {
-                return lent(idle, shard);
+        Waiter waiter = new Waiter(shard, start);
+        Slot slot = look(waiter);
+        while (slot == null) {
+            LockSupport.parkNanos(this, waiter.nextLook - System.nanoTime());
+            slot = waiter.given; // Without the lock, which others want.
+            if (slot == null) {
+                slot = look(waiter);
             }
-            waiters.add(waiter);
-            try {
-                return await(waiter);
-            } finally {
-                waiters.remove(waiter);
-            }
-        } finally {
-            lock.unlock();
         }
+        return slot;
     }
 
-    private Slot await(Waiter waiter) throws SQLException {
+    /** A connection for a waiter, which is in the queue afterwards if there is none. */
+    private @Nullable Slot look(Waiter waiter) throws SQLException {
+        lock.lock();
+        boolean isWaiting = false;
         try {
-            while (true) {
-                if (waiter.given != null) {
-                    return waiter.given;
-                }
-                requireOpen();
-                long now = System.nanoTime();
-                if (now - waiter.since >= timeoutNanos) {
-                    throw new SQLTransientConnectionException(
-                            "no connection became free within %s ms".formatted(timeoutNanos / 1_000_000), "08001");
-                }
-                Slot idle = waiter.idle(now);
-                if (idle != null) {
-                    return lent(idle, waiter.shard);
-                }
-                waiter.changed.awaitNanos(waiter.nextLook(now) - now);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
             if (waiter.given != null) {
-                return waiter.given; // It would be lost.
+                return waiter.given;
             }
-            throw new SQLException("interrupted while waiting for a connection", e);
+            requireOpen();
+            long now = System.nanoTime();
+            if (now - waiter.since >= timeoutNanos) {
+                throw new SQLTransientConnectionException(
+                        "no connection became free within %s ms".formatted(timeoutNanos / 1_000_000), "08001");
+            }
+            Slot idle = waiter.idle(now);
+            if (idle != null) {
+                return lent(idle, waiter.shard);
+            }
+            if (Thread.currentThread().isInterrupted()) {
+                throw new SQLException("interrupted while waiting for a connection", new InterruptedException());
+            }
+            if (!waiter.isQueued) {
+                waiters.add(waiter);
+                waiter.isQueued = true;
+            }
+            waiter.nextLook = waiter.nextLook(now);
+            isWaiting = true;
+            return null;
+        } finally {
+            if (!isWaiting && waiter.isQueued) {
+                waiters.remove(waiter);
+            }
+            lock.unlock();
         }
     }
 
@@ -400,27 +409,30 @@ public final class ShardConnections implements AutoCloseable {
     }
 
     private void release(Slot slot) {
+        Waiter next;
         lock.lock();
         try {
             slot.release();
-            Waiter next = next(slot, System.nanoTime());
-            if (next != null) {
-                waiters.remove(next);
-                next.given = lent(slot, next.shard);
-                next.changed.signal();
+            if (slot.isConnected()) {
+                next = next(slot, System.nanoTime());
+                if (next != null) {
+                    waiters.remove(next);
+                    next.given = lent(slot, next.shard);
+                }
+            } else {
+                next = waiters.peek(); // It may open it, if that has not just failed.
             }
         } finally {
             lock.unlock();
+        }
+        if (next != null) {
+            LockSupport.unpark(next.thread);
         }
     }
 
     /** The waiter that gets a connection that has come back: the one that has taken it for the longest time. */
     private @Nullable Waiter next(Slot slot, long now) {
         Waiter next = null;
-        if (!slot.isConnected() && !waiters.isEmpty()) {
-            waiters.element().changed.signal(); // It may open it, if that has not just failed.
-            return null;
-        }
         for (Waiter waiter : waiters) {
             if (next != null && waiter.since - next.takes(slot) >= 0) {
                 break; // The others came later, too.
@@ -483,7 +495,7 @@ public final class ShardConnections implements AutoCloseable {
         lock.lock();
         try {
             closed = true;
-            waiters.forEach(waiter -> waiter.changed.signal());
+            waiters.forEach(waiter -> LockSupport.unpark(waiter.thread));
         } finally {
             lock.unlock();
         }

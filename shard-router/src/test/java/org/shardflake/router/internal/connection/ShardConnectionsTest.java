@@ -15,11 +15,13 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -227,6 +229,65 @@ class ShardConnectionsTest {
         threads.shutdown();
     }
 
+    /** A thread that a connection was handed to, but that was not woken, waits until the timeout: each lends a few times only, so no other wakes it. */
+    @Test
+    void everyThreadIsWokenForItsConnectionThoughOthersInterruptIt() throws Exception {
+        long seed = System.nanoTime();
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try (ShardConnections connections = connections(SIZE, 15_000)) {
+            for (int round = 0; round < 100; round++) {
+                Deque<Thread> lending = new ConcurrentLinkedDeque<>();
+                List<Future<?>> running = new ArrayList<>();
+                for (int i = 0; i < 12; i++) {
+                    Random random = new Random(seed + 100L * round + i);
+                    running.add(threads.submit(() -> {
+                        for (int times = 1 + random.nextInt(4); times > 0; times--) {
+                            lendOnce(connections, random, lending);
+                        }
+                        return null;
+                    }));
+                }
+                for (Future<?> one : running) {
+                    one.get();
+                }
+                assertThat(connections.active()).as("seed %s", seed).isZero();
+                assertThat(connections.waiting()).isZero();
+            }
+            lendAll(connections);
+        } finally {
+            threads.shutdown();
+        }
+    }
+
+    private static void lendAll(ShardConnections connections) throws SQLException {
+        List<ShardConnections.Loan> all = new ArrayList<>();
+        for (int i = 0; i < SIZE; i++) {
+            all.add(connections.lend(i));
+        }
+        for (ShardConnections.Loan loan : all) {
+            loan.giveBack(true);
+        }
+    }
+
+    private static void lendOnce(ShardConnections connections, Random random, Deque<Thread> lending)
+            throws SQLException {
+        lending.add(Thread.currentThread());
+        try {
+            ShardConnections.Loan loan = connections.lend(random.nextInt(8)); // So few that each takes any connection.
+            Thread other = random.nextInt(5) == 0 ? lending.pollLast() : null;
+            if (other != null) {
+                other.interrupt();
+            }
+            pid(loan.connection()); // Long enough for others to wait.
+            loan.giveBack(true);
+        } catch (SQLException e) {
+            assertThat(e.getCause()).isInstanceOf(InterruptedException.class);
+        } finally {
+            lending.remove(Thread.currentThread());
+            Thread.interrupted();
+        }
+    }
+
     /** Threads that hold one or two, are interrupted, lose their connection, or work on no shard. */
     @Test
     void noConnectionIsLentTwiceOrLostUnderRandomLoad() throws Exception {
@@ -259,13 +320,7 @@ class ShardConnectionsTest {
             await().pollInterval(Duration.ofMillis(5))
                     .untilAsserted(() -> assertThat(connections.idle()).isEqualTo(SIZE));
             assertThat(connections.active()).isZero();
-            List<ShardConnections.Loan> all = new ArrayList<>();
-            for (int i = 0; i < SIZE; i++) {
-                all.add(connections.lend(i));
-            }
-            for (ShardConnections.Loan loan : all) {
-                loan.giveBack(true);
-            }
+            lendAll(connections);
         }
     }
 
