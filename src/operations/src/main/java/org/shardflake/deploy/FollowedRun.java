@@ -34,12 +34,19 @@ final class FollowedRun implements AutoCloseable {
 
     private static final Duration CATCH_UP = Duration.ofSeconds(20);
 
-    private final Follower follower;
+    private static final String CHECKS = """
+            SELECT pg_catalog.format('%%I.%%I', n.nspname, c.relname), pg_catalog.quote_ident(k.conname), pg_catalog.pg_get_constraintdef(k.oid), c.relname
+              FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class c ON c.oid = k.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+             WHERE n.nspname = ? AND k.contype = 'c' AND c.relkind = 'r' AND %s
+            """;
+
+    private final Follower.Held follower;
     private final DeploySettings settings;
     private final End shard;
     private final End copy;
     private @Nullable End current;
     private boolean isHalfDone;
+    private boolean hasNewTables;
 
     /** One of the two ends. */
     private static final class End {
@@ -47,8 +54,9 @@ final class FollowedRun implements AutoCloseable {
         private final Connection connection;
         private final ShardRun run;
         private final String name;
-        private TableState before = new TableState(Map.of(), Map.of());
+        private TableState before = new TableState(Map.of(), Set.of(), Map.of());
         private ShardRun.@Nullable Statements statements;
+        private boolean hasNewTables;
 
         End(Connection connection, ShardRun run, String name) {
             this.connection = connection;
@@ -84,7 +92,7 @@ final class FollowedRun implements AutoCloseable {
      * @param onCopy the same for the copies
      */
     FollowedRun(
-            Follower follower,
+            Follower.Held follower,
             String server,
             DeploySettings settings,
             Function<Connection, ShardRun> onShard,
@@ -105,6 +113,15 @@ final class FollowedRun implements AutoCloseable {
 
     /** Deploys what a shard and its copy need. */
     Optional<ShardFailure> deploy(ShardPlan.Followed plan) throws SQLException, InterruptedException {
+        hasNewTables = false;
+        Optional<ShardFailure> failure = run(plan);
+        if (hasNewTables) {
+            follower.learnTables();
+        }
+        return failure;
+    }
+
+    private Optional<ShardFailure> run(ShardPlan.Followed plan) throws SQLException, InterruptedException {
         for (ShardPlan.Followed.Group group : plan.groups()) {
             Optional<ShardFailure> failure = group.isAlone() ? alone(plan, group) : together(plan, group);
             if (failure.isPresent()) {
@@ -229,10 +246,15 @@ final class FollowedRun implements AutoCloseable {
             ShardRun.Statements statements = current();
             end.run.open(statements, number, steps);
             order.add(end);
-            Optional<String> trouble = TableState.of(end.connection, number).trouble(end.before);
+            Optional<String> trouble =
+                    TableState.of(end.connection, number).trouble(end.before, follower.learnsTables());
             if (trouble.isPresent()) {
                 return trouble.map(FollowedRun::laterOnly);
             }
+            end.hasNewTables = TableState.of(end.connection, number).hasMoreThan(end.before);
+        }
+        if (copy.hasNewTables) {
+            leaveUnvalidated(number);
         }
         for (End end : order) {
             current = end;
@@ -251,7 +273,49 @@ final class FollowedRun implements AutoCloseable {
             }
         }
         isHalfDone = false;
+        hasNewTables |= order.stream().anyMatch(end -> end.hasNewTables);
         return Optional.empty();
+    }
+
+    /**
+     * A new table that a changeset fills gets its checks {@code NOT VALID}, and has no rows yet on the copy, which is to have the same. Rows that are not
+     * valid would not be accepted there.
+     */
+    private void leaveUnvalidated(int number) throws SQLException {
+        Set<String> valid = new TreeSet<>(Sql.list(
+                copy.connection,
+                CHECKS.formatted("k.convalidated"),
+                row -> row.getString(1) + " " + row.getString(2),
+                Sharding.schema(number)));
+        StringBuilder trial = new StringBuilder();
+        StringBuilder changes = new StringBuilder();
+        Sql.list(
+                shard.connection,
+                CHECKS.formatted("NOT k.convalidated"),
+                row -> {
+                    String table = row.getString(1);
+                    String name = row.getString(2);
+                    boolean isNew = !copy.before.tables.containsKey(row.getString(4));
+                    if (isNew) {
+                        trial.append("ALTER TABLE %s VALIDATE CONSTRAINT %s;\n".formatted(table, name));
+                    }
+                    if (isNew && valid.contains(table + " " + name)) {
+                        changes.append("ALTER TABLE %1$s DROP CONSTRAINT %2$s, ADD CONSTRAINT %2$s %3$s;\n"
+                                .formatted(table, name, row.getString(3)));
+                    }
+                    return isNew;
+                },
+                Sharding.schema(number));
+        if (!trial.isEmpty()) {
+            current = shard;
+            Sql.execute(
+                    shard.connection,
+                    "SAVEPOINT shardflake_trial;\n" + trial + "ROLLBACK TO SAVEPOINT shardflake_trial");
+        }
+        if (!changes.isEmpty()) {
+            current = copy;
+            Sql.execute(copy.connection, changes.toString());
+        }
     }
 
     private static String laterOnly(String what) {
@@ -287,13 +351,15 @@ final class FollowedRun implements AutoCloseable {
      * The tables of a shard before or after changesets. Their text was looked at before; this shows what they did.
      *
      * @param tables the file and the replica identity of each table
+     * @param replicated those whose rows can be replicated
      * @param fills the values that new columns have in the rows from before
      */
-    private record TableState(Map<String, String> tables, Map<String, String> fills) {
+    private record TableState(Map<String, String> tables, Set<String> replicated, Map<String, String> fills) {
 
         private static final String TABLES = """
                 SELECT c.relname, COALESCE(pg_catalog.pg_relation_filenode(c.oid)::text, '-'),
-                       pg_catalog.concat_ws(' ', c.relreplident, (SELECT i.indkey::text FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND CASE c.relreplident WHEN 'i' THEN i.indisreplident ELSE i.indisprimary END))
+                       pg_catalog.concat_ws(' ', c.relreplident, (SELECT i.indkey::text FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND CASE c.relreplident WHEN 'i' THEN i.indisreplident ELSE i.indisprimary END)),
+                       c.relkind <> 'm' AND c.relpersistence = 'p'
                   FROM pg_catalog.pg_class c WHERE c.relnamespace = pg_catalog.to_regnamespace(?) AND c.relkind IN ('r', 'p', 'm')
                 """;
 
@@ -305,29 +371,42 @@ final class FollowedRun implements AutoCloseable {
 
         static TableState of(Connection connection, int shard) throws SQLException {
             Map<String, String> tables = new TreeMap<>();
+            Set<String> replicated = new TreeSet<>();
             Map<String, String> fills = new TreeMap<>();
             Sql.list(
                     connection,
                     TABLES,
-                    row -> tables.put(row.getString(1), row.getString(2) + " " + row.getString(3)),
+                    row -> {
+                        tables.put(row.getString(1), row.getString(2) + " " + row.getString(3));
+                        return row.getBoolean(4) && replicated.add(row.getString(1));
+                    },
                     Sharding.schema(shard));
             Sql.list(connection, FILLS, row -> fills.put(row.getString(1), row.getString(2)), Sharding.schema(shard));
-            return new TableState(tables, fills);
+            return new TableState(tables, replicated, fills);
         }
 
         /** The reason not to commit what has been done since, if any. */
-        Optional<String> trouble(TableState before) {
+        Optional<String> trouble(TableState before, boolean learnsTables) {
             for (Map.Entry<String, String> table : tables.entrySet()) {
                 String its = before.tables.get(table.getKey());
                 if (its == null) {
-                    return Optional.of("it creates table %s".formatted(table.getKey()));
-                }
-                if (!its.equals(table.getValue())) {
+                    if (!replicated.contains(table.getKey())) {
+                        return Optional.of("it creates %s, whose rows are not replicated".formatted(table.getKey()));
+                    }
+                    if (!learnsTables) {
+                        return Optional.of("it creates table %s, and an earlier version of shardflake began the move"
+                                .formatted(table.getKey()));
+                    }
+                } else if (!its.equals(table.getValue())) {
                     return Optional.of("it rewrites table %s, or changes the key by which its rows are replicated"
                             .formatted(table.getKey()));
                 }
             }
             return Optional.empty();
+        }
+
+        boolean hasMoreThan(TableState before) {
+            return !before.tables.keySet().containsAll(tables.keySet());
         }
 
         /** The columns that have been added since, and give rows from before another value here than there. */

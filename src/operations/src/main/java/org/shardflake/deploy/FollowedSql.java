@@ -6,6 +6,7 @@ package org.shardflake.deploy;
 
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -64,6 +65,19 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
     private static final Set<String> IN_CASTS = Set.of(":", "::", "(", ")", ",", ".", "[", "]");
     private static final Set<String> LITERALS = Set.of("true", "false", "null");
 
+    /** Words of actions that are refused on a new table, too: other settings of a table, and its relation to others. */
+    private static final Set<String> KEPT_ALIKE = Set.of(
+            "owner",
+            "schema",
+            "tablespace",
+            "attach",
+            "detach",
+            "inherit",
+            "logged",
+            "unlogged",
+            "security",
+            "replica");
+
     private static final String LATER = "deploy it when the move is done";
     private static final Refusal UNKNOWN = new Refusal(
             "has a statement whose effect on a copy that follows is not known",
@@ -91,7 +105,9 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
             "both lets a table accept more and fewer rows, or writes rows and restricts them",
             "use one changeset for what adds, one for what writes rows, and one for what restricts or removes, in this order; or "
                     + LATER);
-    private static final Refusal TABLE = new Refusal("creates a table", LATER);
+    private static final Refusal UNREPLICATED = new Refusal("creates a table whose rows are not replicated", LATER);
+    private static final Refusal IF_NOT_EXISTS =
+            new Refusal("fills a table that may be there already", "leave out IF NOT EXISTS, or " + LATER);
     private static final Refusal CASCADES =
             new Refusal("drops whatever depends on something", "name what it drops, or " + LATER);
 
@@ -104,10 +120,11 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
             return refused(new Refusal("has SQL that is made on a shard", LATER));
         }
         Order order = Order.ANY;
+        Set<String> created = new HashSet<>();
         for (String sql : changeSet.sql()) {
             boolean writes = writesRows(sql);
             for (List<Token> statement : statements(sql)) {
-                FollowedSql its = of(statement);
+                FollowedSql its = of(statement, created);
                 if (writes && its.order != Order.ROWS) {
                     return refused(MIXED);
                 }
@@ -125,6 +142,66 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
             }
         }
         return in(order);
+    }
+
+    /** The meaning of a statement. A table that is created by the same changeset has no rows on the copy, and so accepts whatever it is to get. */
+    private static FollowedSql of(List<Token> tokens, Set<String> created) {
+        createdTable(tokens).ifPresent(name -> created.add(last(name)));
+        List<Token> changed = changedTable(tokens);
+        boolean isNew = !changed.isEmpty() && created.contains(last(changed)) && !has(tokens, KEPT_ALIKE);
+        return isNew ? in(Order.ANY) : of(tokens);
+    }
+
+    /**
+     * The tables that a statement fills as it creates them, as they are written. Their rows flow to the copy, where they must not be twice.
+     */
+    static List<String> filledTables(String sql) {
+        List<String> filled = new ArrayList<>();
+        for (List<Token> statement : statements(sql)) {
+            createdTable(statement)
+                    .filter(name -> isFilled(statement))
+                    .ifPresent(name -> filled.add(sql.substring(
+                            name.get(0).start(), name.get(name.size() - 1).end())));
+        }
+        return filled;
+    }
+
+    /** The name of the table that a statement creates. */
+    private static Optional<List<Token>> createdTable(List<Token> tokens) {
+        return is(tokens, 0, "create") && is(tokens, 1, "table")
+                ? Optional.of(name(tokens, is(tokens, 2, "if") ? 5 : 2)).filter(name -> !name.isEmpty())
+                : Optional.empty();
+    }
+
+    /** The name of the table that a statement changes, or gives an index. */
+    private static List<Token> changedTable(List<Token> tokens) {
+        if (is(tokens, 0, "alter") && is(tokens, 1, "table")) {
+            int i = is(tokens, 2, "if") ? 4 : 2;
+            return name(tokens, is(tokens, i, "only") ? i + 1 : i);
+        }
+        int on = is(tokens, 0, "create") && isIndex(tokens) ? indexOf(tokens, "on") : -1;
+        return on < 0 ? List.of() : name(tokens, is(tokens, on + 1, "only") ? on + 2 : on + 1);
+    }
+
+    private static List<Token> name(List<Token> tokens, int from) {
+        int to = is(tokens, from + 1, ".") ? from + 3 : from + 1;
+        return to > tokens.size() ? List.of() : tokens.subList(from, to);
+    }
+
+    private static String last(List<Token> name) {
+        return name.isEmpty() ? "" : name.get(name.size() - 1).text();
+    }
+
+    /** Whether a table is created from a query's rows: {@code AS} outside parentheses. */
+    private static boolean isFilled(List<Token> tokens) {
+        int depth = 0;
+        for (Token token : tokens) {
+            depth += token.is("(") ? 1 : token.is(")") ? -1 : 0;
+            if (depth == 0 && token.is("as")) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whether a statement writes rows, which flow to the copy and so are not written there. */
@@ -177,8 +254,11 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
         if (is(tokens, i, "index")) {
             return in(Order.ANY);
         }
-        if (is(tokens, i, "table") || is(tokens, i + 1, "table")) {
-            return refused(TABLE);
+        if (is(tokens, i, "table")) {
+            return is(tokens, i + 1, "if") && isFilled(tokens) ? refused(IF_NOT_EXISTS) : in(Order.ANY);
+        }
+        if (is(tokens, i + 1, "table") || is(tokens, i + 2, "table")) {
+            return refused(UNREPLICATED);
         }
         return CREATED.contains(text(tokens, i)) ? in(Order.ANY) : refused(UNKNOWN);
     }

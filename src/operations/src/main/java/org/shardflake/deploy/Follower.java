@@ -8,10 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 
-/**
- * The server to which a move's shards are copied and on which their copies follow them, or from which they came. A deployment changes shard and
- * copy alike. Valid while the move is held, so that no shard is cut over.
- */
+/** The server to which a move's shards are copied and on which their copies follow them, or from which they came. */
 public interface Follower {
 
     /** The server that has the copies. */
@@ -20,21 +17,31 @@ public interface Follower {
     /** The number of the move. */
     long move();
 
-    /** Opens a session of the server that has the shards. It ends when another command takes over the move. */
-    Connection connectToShards() throws SQLException;
+    /** A follower whose move is held, so that no shard is cut over while a deployment changes shard and copy alike. */
+    interface Held extends Follower {
 
-    /** Opens a session of the server that has the copies, with the same end. */
-    Connection connectToCopies() throws SQLException;
+        /** Opens a session of the server that has the shards. It ends when another command takes over the move. */
+        Connection connectToShards() throws SQLException;
 
-    /** The first statement of each transaction on the server that has the shards: it fails once another command has the move. */
-    String shardsClaim();
+        /** Opens a session of the server that has the copies, with the same end. */
+        Connection connectToCopies() throws SQLException;
 
-    /** The same for the copies. */
-    String copiesClaim();
+        /** The first statement of each transaction on the server that has the shards: it fails once another command has the move. */
+        String shardsClaim();
 
-    /** Whether the copies get everything committed until now in this time. */
-    boolean catchesUp(Duration atMost) throws SQLException;
+        /** The same for the copies. */
+        String copiesClaim();
 
-    /** Called when one of the two has been changed, and the other not yet. */
-    default void halfDone() {}
+        /** Whether the copies get everything committed until now in this time. */
+        boolean catchesUp(Duration atMost) throws SQLException;
+
+        /** Whether the copies can follow in tables that are created from now on. */
+        boolean learnsTables();
+
+        /** Has the copies follow in tables that both servers have got, and returns when they have all rows. */
+        void learnTables() throws SQLException;
+
+        /** Called when one of the two has been changed, and the other not yet. */
+        default void halfDone() {}
+    }
 }

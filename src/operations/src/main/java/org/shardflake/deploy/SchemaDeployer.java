@@ -7,6 +7,7 @@ package org.shardflake.deploy;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumSet;
@@ -290,8 +291,18 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /** Has shards that are being moved deployed together with their copies, whose server was {@link #addCopies added}. */
-    public void follow(ShardSet shards, String server, Follower follower) {
+    public void follow(ShardSet shards, String server, Follower.Held follower) {
         shards.stream().forEach(shard -> on(server).follow(shard, allChangeSets, follower, on(follower.server())));
+    }
+
+    /** Plans the same, without what it takes to {@link #deploy} it. */
+    public void plan(ShardSet shards, String server, Follower follower) {
+        shards.stream().forEach(shard -> on(server).plan(shard, allChangeSets, follower, on(follower.server())));
+    }
+
+    /** The time to wait for a shard that others keep from being deployed. */
+    public Duration patience() {
+        return settings.lockTimeout().multipliedBy(settings.tries());
     }
 
     /** Refuses what cannot be deployed to moving shards. */

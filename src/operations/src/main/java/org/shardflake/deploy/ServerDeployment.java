@@ -49,6 +49,7 @@ final class ServerDeployment implements AutoCloseable {
     private final List<Refusal> refusals = new ArrayList<>();
     private final List<Integer> gone = new ArrayList<>();
     private final Map<Integer, ShardPlan.Followed> followed = new TreeMap<>();
+    private final Map<Integer, Follower.Held> held = new HashMap<>();
     private final Map<Follower, ServerDeployment> copiesOf = new HashMap<>();
     private Map<Integer, Map<String, @Nullable String>> history = Map.of();
     private int lastOrder;
@@ -163,7 +164,13 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     /** Leaves a shard to {@link #deployFollowed}, since it has a copy that follows it. */
-    void follow(int shard, List<ShardChangeSet> changeSets, Follower follower, ServerDeployment copies) {
+    void follow(int shard, List<ShardChangeSet> changeSets, Follower.Held follower, ServerDeployment copies) {
+        plan(shard, changeSets, follower, copies);
+        held.put(shard, follower);
+    }
+
+    /** Plans the same, without what it takes to do it. */
+    void plan(int shard, List<ShardChangeSet> changeSets, Follower follower, ServerDeployment copies) {
         List<ShardPlan.Followed.Both> steps = new ArrayList<>();
         for (int i = 0; i < changeSets.size(); i++) {
             ShardChangeSet changeSet = changeSets.get(i);
@@ -203,25 +210,26 @@ final class ServerDeployment implements AutoCloseable {
             IntConsumer done,
             AtomicBoolean stop)
             throws SQLException, InterruptedException {
-        Collection<ShardFailure> its = new ArrayList<>();
+        Collection<ShardFailure> failed = new ArrayList<>();
         FollowedRun run = null;
-        Follower follower = null;
+        Follower.Held follower = null;
         try {
             for (ShardPlan.Followed plan : plans) {
                 if (stop.get()) {
                     break;
                 }
-                if (run != null && (run.leftSomething() || plan.follower() != follower)) {
+                Follower.Held its = Objects.requireNonNull(held.get(plan.shard()));
+                if (run != null && (run.leftSomething() || its != follower)) {
                     run.close();
                     run = null;
                 }
                 if (run == null) {
-                    follower = plan.follower();
+                    follower = its;
                     run = followedRun(follower, first, preconditions);
                 }
                 long start = System.nanoTime();
                 Optional<ShardFailure> failure = run.deploy(plan);
-                failure.ifPresent(its::add);
+                failure.ifPresent(failed::add);
                 if (failure.isEmpty()) {
                     ShardWorkers.rest(settings, start);
                 }
@@ -233,11 +241,12 @@ final class ServerDeployment implements AutoCloseable {
                 run.close();
             }
         }
-        failures.addAll(its);
-        return its;
+        failures.addAll(failed);
+        return failed;
     }
 
-    private FollowedRun followedRun(Follower follower, boolean first, Preconditions preconditions) throws SQLException {
+    private FollowedRun followedRun(Follower.Held follower, boolean first, Preconditions preconditions)
+            throws SQLException {
         ServerDeployment copies = Objects.requireNonNull(copiesOf.get(follower));
         return new FollowedRun(
                 follower,

@@ -372,6 +372,9 @@ final class ShardRun {
                     for (String sql : changeSet.sql()) {
                         if (!isCopy() || !FollowedSql.writesRows(sql)) {
                             statements.add(ShardChangeSet.forShard(sql, schema));
+                            for (String table : isCopy() ? FollowedSql.filledTables(sql) : List.<String>of()) {
+                                statements.add(ShardChangeSet.forShard("DELETE FROM " + table, schema));
+                            }
                         }
                     }
                     for (String sql : ChangedSettings.restore(local, true)) {

@@ -109,7 +109,7 @@ record ServerFacts(
                 UNION ALL
                 SELECT 'PUBLICATION', pubname FROM pg_publication)
             SELECT kind, name, substring(name FROM '^shardflake_(m[0-9]+_[0-9a-f]+)_') FROM own
-             WHERE name ~ '^shardflake_m[0-9]+_[0-9a-f]+_(forward|reverse)$'
+             WHERE name ~ '^shardflake_m[0-9]+_[0-9a-f]+_(forward|reverse)(_all)?$'
             """;
 
     private static final String ROWS_OF_MOVES = """

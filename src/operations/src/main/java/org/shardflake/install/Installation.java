@@ -34,6 +34,8 @@ import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.Follower;
 import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.jdbc.Poll;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.move.FollowedMoves;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
@@ -346,17 +348,25 @@ public final class Installation {
      */
     public FollowedMoves holdMoves(SchemaDeployer deployer, List<DeployTarget> targets, Consumer<String> voice) {
         Map<String, ServerUrl> named = urls(ShardCatalog.at(catalog).load());
-        FollowedMoves held = new FollowedMoves(
-                catalog, name -> new MoveServer(name, Objects.requireNonNull(named.get(name))), new MoveListener() {
-                    @Override
-                    public void waits(String what) {
-                        voice.accept(what);
-                    }
-                });
+        Function<String, MoveServer> servers = name -> new MoveServer(name, Objects.requireNonNull(named.get(name)));
+        FollowedMoves held = new FollowedMoves(catalog, servers, new MoveListener() {
+            @Override
+            public void waits(String what) {
+                voice.accept(what);
+            }
+        });
         try {
-            Map<Move, ShardSet> pending = pendingMoves(deployer, targets, named);
+            Map<Move, ShardSet> pending = awaitFollowing(deployer, targets, named, voice);
             pending.forEach((move, shards) ->
                     held.hold(move.id(), shards, (its, follower) -> follow(deployer, targets, its, follower)));
+            for (Move move : Mover.moves(catalog)) {
+                boolean isOver = pending.keySet().stream().anyMatch(its -> its.id() == move.id())
+                        || move.phase() != MovePhase.FOLLOWING
+                        || moving(move, targets).isEmpty();
+                if (!isOver && FollowedMoves.isUnfinished(move, servers)) {
+                    held.finish(move.id());
+                }
+            }
             requireInPlace(targets);
             return held;
         } catch (RuntimeException e) {
@@ -372,19 +382,20 @@ public final class Installation {
      */
     public void planMoves(SchemaDeployer deployer, List<DeployTarget> targets) {
         Map<String, ServerUrl> named = urls(ShardCatalog.at(catalog).load());
-        pendingMoves(deployer, targets, named)
-                .forEach((move, shards) -> targets.forEach(target -> {
-                    ShardSet its = shards.and(target.shards());
-                    if (!its.isEmpty()) {
-                        String copies = copies(move, target);
-                        follow(deployer, targets, its, FollowedMoves.planned(move, copies));
-                    }
-                }));
+        Map<Move, ShardSet> pending = pendingMoves(deployer, targets, named);
+        pending.forEach(Installation::requireFollowing);
+        pending.forEach((move, shards) -> targets.forEach(target -> {
+            ShardSet its = shards.and(target.shards());
+            if (!its.isEmpty()) {
+                String copies = copies(move, target);
+                deployer.plan(its, target.server(), FollowedMoves.planned(move, copies));
+            }
+        }));
         requireInPlace(targets);
     }
 
     private static void follow(
-            SchemaDeployer deployer, List<DeployTarget> targets, ShardSet shards, Follower follower) {
+            SchemaDeployer deployer, List<DeployTarget> targets, ShardSet shards, Follower.Held follower) {
         targets.stream()
                 .filter(target -> target.shards().and(shards).equals(shards))
                 .forEach(target -> deployer.follow(shards, target.server(), follower));
@@ -394,12 +405,48 @@ public final class Installation {
         return target.server().equals(move.source()) ? move.target() : move.source();
     }
 
-    /** The shards that need something or whose copies do, by move. */
+    /** The moves whose shards need something, once their copies follow: a copy may be about to. */
+    private Map<Move, ShardSet> awaitFollowing(
+            SchemaDeployer deployer, List<DeployTarget> targets, Map<String, ServerUrl> named, Consumer<String> voice) {
+        return Sql.translating(() -> {
+            Map<Move, ShardSet> pending = new LinkedHashMap<>();
+            Poll.Reason reason = () -> pending.entrySet().stream()
+                    .filter(its -> its.getKey().phase() != MovePhase.FOLLOWING)
+                    .map(its -> "shards %s are deployed when their copies follow; move %s is %s"
+                            .formatted(
+                                    its.getValue(),
+                                    its.getKey().id(),
+                                    its.getKey().phase()))
+                    .collect(Collectors.joining("; "));
+            Poll.everyMillis(200, deployer.patience())
+                    .until(
+                            () -> {
+                                pending.clear();
+                                pending.putAll(pendingMoves(deployer, targets, named));
+                                // A move that is still prepared waits for the locks of this deployment.
+                                return pending.keySet().stream()
+                                        .allMatch(move -> move.phase() != MovePhase.COPYING
+                                                && move.phase() != MovePhase.CATCHING_UP);
+                            },
+                            reason,
+                            voice);
+            pending.forEach(Installation::requireFollowing);
+            return pending;
+        });
+    }
+
+    /**
+     * The shards that need something or whose copies do, by move. Where a move ends, the shards are where they stay, and need no copy: those are being
+     * removed.
+     */
     private Map<Move, ShardSet> pendingMoves(
             SchemaDeployer deployer, List<DeployTarget> targets, Map<String, ServerUrl> named) {
         requireOwn(targets);
         Map<Move, ShardSet> pending = new LinkedHashMap<>();
         for (Move move : Mover.moves(catalog)) {
+            if (move.phase() == MovePhase.COMPLETING || move.phase() == MovePhase.CANCELLING) {
+                continue;
+            }
             boolean follows = move.phase() == MovePhase.FOLLOWING;
             List<Integer> needing = new ArrayList<>();
             for (DeployTarget target : targets) {
@@ -417,7 +464,6 @@ public final class Installation {
             }
             if (!needing.isEmpty()) {
                 pending.put(move, ShardSet.of(needing));
-                requireFollowing(move, ShardSet.of(needing));
             }
         }
         return pending;
@@ -425,16 +471,13 @@ public final class Installation {
 
     private static void requireFollowing(Move move, ShardSet shards) {
         if (move.phase() != MovePhase.FOLLOWING) {
-            boolean ends = move.phase() == MovePhase.COMPLETING || move.phase() == MovePhase.CANCELLING;
             throw new ShardflakeException(
                     ShardflakeException.Kind.PRECONDITION,
                     "shards %s are being moved by move %s, which is %s, so their schema must not change"
                             .formatted(shards, move.id(), move.phase()),
-                    ends
-                            ? Advice.of("end the move with %s, or name the other shards", move.nextCommand())
-                            : Advice.of(
-                                    "wait until their copies follow, or name the other shards: %s",
-                                    CliCommand.MOVE_STATUS_WATCH),
+                    Advice.of(
+                            "wait until their copies follow, as %s shows, or name the other shards; or give the move up with %s, and begin it after the deployment",
+                            CliCommand.MOVE_STATUS_WATCH, move.cancelCommand()),
                     null);
         }
     }

@@ -58,20 +58,21 @@ public final class FollowedMoves implements AutoCloseable {
      * @param followers gets the shards of each server and what follows them
      * @throws MoveRefusedException if another command works on the move, or copies do not follow
      */
-    public void hold(long id, ShardSet shards, BiConsumer<ShardSet, Follower> followers) {
+    public void hold(long id, ShardSet shards, BiConsumer<ShardSet, Follower.Held> followers) {
         Sql.translating(() -> {
-            MoveSession session = MoveSession.takeUp(catalog, id, new MoveSession.Claims(), servers, listener, locks);
-            sessions.add(session);
-            new MoveRecovery(session, patience, listener).run();
+            MoveSession session = takeUp(id);
             Move move = session.move();
             Mover.checkCutover(move);
+            NewTables tables = new NewTables(session, patience, listener);
+            boolean learns = NewTables.canBeLearned(session);
+            tables.learn(); // what an interrupted deployment left
             for (Stream stream : List.of(session.forward(), session.reverse())) {
                 ShardSet its = ShardSet.of(shards.stream()
                         .filter(shard -> session.carrying(move.shard(shard)) == stream)
                         .toArray());
                 if (!its.isEmpty()) {
                     requireFollowing(move, its, stream);
-                    followers.accept(its, new Copies(id, stream));
+                    followers.accept(its, new Copies(id, stream, tables, learns));
                 }
             }
             return true;
@@ -79,7 +80,7 @@ public final class FollowedMoves implements AutoCloseable {
     }
 
     /**
-     * The copies of shards of a move, to plan by: the move is not held, so they cannot be changed.
+     * The copies of shards of a move, to plan by.
      *
      * @param server the one that has the copies
      */
@@ -87,36 +88,32 @@ public final class FollowedMoves implements AutoCloseable {
         return new Planned(move.id(), server);
     }
 
-    private record Planned(long move, String server) implements Follower {
+    private record Planned(long move, String server) implements Follower {}
 
-        private IllegalStateException notHeld() {
-            return new IllegalStateException("move %s is not held".formatted(move));
-        }
+    /**
+     * Has the servers of a move follow each other in tables that an interrupted deployment has created on both.
+     *
+     * @throws MoveRefusedException if another command works on the move
+     */
+    public void finish(long id) {
+        Sql.translating(() -> {
+            MoveSession session = takeUp(id);
+            Mover.checkCutover(session.move());
+            new NewTables(session, patience, listener).learn();
+            return true;
+        });
+    }
 
-        @Override
-        public Connection connectToShards() {
-            throw notHeld();
-        }
+    /** Whether there are such tables. The move is not held, so there may be others at any time. */
+    public static boolean isUnfinished(Move move, Function<String, MoveServer> servers) {
+        return Sql.translating(() -> NewTables.areThere(move, servers));
+    }
 
-        @Override
-        public Connection connectToCopies() {
-            throw notHeld();
-        }
-
-        @Override
-        public String shardsClaim() {
-            throw notHeld();
-        }
-
-        @Override
-        public String copiesClaim() {
-            throw notHeld();
-        }
-
-        @Override
-        public boolean catchesUp(Duration atMost) {
-            throw notHeld();
-        }
+    private MoveSession takeUp(long id) throws SQLException {
+        MoveSession session = MoveSession.takeUp(catalog, id, new MoveSession.Claims(), servers, listener, locks);
+        sessions.add(session);
+        new MoveRecovery(session, patience, listener).run();
+        return session;
     }
 
     private static void requireFollowing(Move move, ShardSet shards, Stream stream) throws SQLException {
@@ -129,7 +126,7 @@ public final class FollowedMoves implements AutoCloseable {
     }
 
     /** The copies at the end of a stream. */
-    private record Copies(long move, Stream stream) implements Follower {
+    private record Copies(long move, Stream stream, NewTables tables, boolean learnsTables) implements Follower.Held {
 
         @Override
         public String server() {
@@ -159,6 +156,11 @@ public final class FollowedMoves implements AutoCloseable {
         @Override
         public boolean catchesUp(Duration atMost) throws SQLException {
             return stream.reaches(stream.mark(), System.nanoTime() + atMost.toNanos());
+        }
+
+        @Override
+        public void learnTables() throws SQLException {
+            tables.learn();
         }
     }
 

@@ -294,6 +294,7 @@ public final class Mover {
         return work(id, session -> {
             requireFollowing(session.move());
             letFollow(session);
+            learnTables(session);
             Map<Integer, List<TableDifference>> all = new TreeMap<>();
             Set<Integer> following = new TreeSet<>();
             for (int shard : shards.stream().toArray()) {
@@ -360,6 +361,7 @@ public final class Mover {
         return work(id, session -> {
             requireFollowing(session.move());
             requireFollowed(session);
+            learnTables(session);
             cutOver(session, shards, ShardPhase.SWITCHED);
             return session.move();
         });
@@ -402,6 +404,7 @@ public final class Mover {
         return work(id, session -> {
             requireFollowing(session.move());
             letFollow(session);
+            learnTables(session);
             cutOver(session, shards, ShardPhase.COPIED);
             return session.move();
         });
@@ -467,6 +470,11 @@ public final class Mover {
                 follower.moved();
             }
         }
+    }
+
+    /** Does what a deployment could not that created tables: without it, these would be missing on the other server. */
+    private void learnTables(MoveSession session) throws SQLException {
+        new NewTables(session, settings.patience(), listener).learn();
     }
 
     /** Stops the source before it would follow a shard whose copy differs: a row that is good only there must not be overwritten. */
@@ -616,6 +624,7 @@ public final class Mover {
             Move move = session.move();
             checkComplete(move);
             if (move.phase() != MovePhase.COMPLETING) {
+                learnTables(session);
                 compareForTheLastTime(session);
                 session.lease().enter(MovePhase.COMPLETING);
             }

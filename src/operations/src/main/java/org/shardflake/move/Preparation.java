@@ -80,12 +80,10 @@ final class Preparation {
 
         Collection<String> tables = allTables(shards);
         session.forward().publish(tables);
+        session.reverse().publish(tables, List.of()); // Each table is sent once its shard has been cut over.
         if (!session.reverse().hasSubscription()) {
-            // With all tables, so that the subscription knows them; each is removed until its shard is cut over.
-            session.reverse().publish(tables);
             session.reverse().subscribe();
         }
-        session.reverse().publish(List.of());
         listener.reached(MoveStep.PUBLISHED);
     }
 

@@ -9,8 +9,10 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.shardflake.jdbc.Poll;
@@ -26,20 +28,29 @@ import org.shardflake.replication.StreamTrouble;
  *
  * <p>The publications decide which way a shard's rows go: its tables are in that of the server which takes its writes, and never in
  * both, so nothing goes round in circles; that works on every version, without {@code origin = none}. A subscription knows the tables
- * of all shards from the beginning. For one thread.
+ * of all shards, by a second publication that sends no changes: what it did not list, a refresh would forget. For one thread.
  */
 public final class Stream {
 
     private static final Duration LOOK = Duration.ofSeconds(1);
 
+    private static final String KNOWN = """
+            SELECT format('%I.%I', n.nspname, c.relname), r.srsubstate = 'r'
+              FROM pg_subscription s JOIN pg_subscription_rel r ON r.srsubid = s.oid
+              JOIN pg_class c ON c.oid = r.srrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+             WHERE s.subname = ? AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """;
+
     private final String key;
     private final String name;
+    private final String list;
     private final MoveServerSession publisher;
     private final MoveServerSession subscriber;
 
     private Stream(String tag, String direction, MoveServerSession publisher, MoveServerSession subscriber) {
         this.key = tag + "_" + direction;
         this.name = "shardflake_" + key;
+        this.list = name + "_all";
         this.publisher = publisher;
         this.subscriber = subscriber;
     }
@@ -66,14 +77,84 @@ public final class Stream {
         return subscriber;
     }
 
-    /** Creates the publication, or sets its tables to these. */
+    /** Creates the publications, or sets their tables to these. */
     public void publish(Collection<String> tables) throws SQLException {
-        boolean exists =
-                Sql.isTrue(publisher.control(), "SELECT EXISTS (SELECT FROM pg_publication WHERE pubname = ?)", name);
-        String verb = exists ? "ALTER PUBLICATION %s SET TABLE" : "CREATE PUBLICATION %s FOR TABLE";
+        publish(tables, tables);
+    }
+
+    /**
+     * The same.
+     *
+     * @param known the tables that the subscription is to know
+     * @param sent those among them whose changes are sent
+     */
+    void publish(Collection<String> known, Collection<String> sent) throws SQLException {
+        boolean isListed = exists(list);
+        // A slot cannot use a publication that is younger, and an earlier version made none.
+        if (isListed ? !known.isEmpty() : !hasSlot()) {
+            String tables = String.join(", ", known);
+            Sql.execute(
+                    publisher.control(),
+                    publisher.checkClaim()
+                            + (isListed
+                                    ? "ALTER PUBLICATION %s SET TABLE %s".formatted(list, tables)
+                                    : "CREATE PUBLICATION %s %s WITH (publish = '')"
+                                            .formatted(list, known.isEmpty() ? "" : "FOR TABLE " + tables)));
+        }
+        String verb = exists(name) ? "ALTER PUBLICATION %s SET TABLE" : "CREATE PUBLICATION %s FOR TABLE";
         String marker = " shardflake.move_marker WHERE (stream = %s)".formatted(Sql.quote(key));
-        String all = tables.stream().map(table -> ", " + table).collect(Collectors.joining());
+        String all = sent.stream().map(table -> ", " + table).collect(Collectors.joining());
         Sql.execute(publisher.control(), publisher.checkClaim() + verb.formatted(name) + marker + all);
+    }
+
+    private boolean exists(String publication) throws SQLException {
+        return Sql.isTrue(
+                publisher.control(), "SELECT EXISTS (SELECT FROM pg_publication WHERE pubname = ?)", publication);
+    }
+
+    /** Whether the subscription can learn tables that are created from now on, as it can unless an earlier version made it. */
+    boolean learns() throws SQLException {
+        return Sql.isTrue(
+                subscriber.control(),
+                "SELECT EXISTS (SELECT FROM pg_subscription WHERE subname = ? AND ? = ANY (subpublications) AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database()))",
+                name,
+                list);
+    }
+
+    /** The tables whose changes the subscription applies, and whether it has all rows from before it did. */
+    Map<String, Boolean> known() throws SQLException {
+        Map<String, Boolean> known = new TreeMap<>();
+        Sql.list(subscriber.control(), KNOWN, row -> known.put(row.getString(1), row.getBoolean(2)), name);
+        return known;
+    }
+
+    /**
+     * Has the subscription learn tables. One refresh treats all tables alike that it finds, so it must find no others.
+     *
+     * @param tables to learn; they exist on both servers
+     * @param copies whether the publisher sends them, first all rows that are there, then each change; otherwise neither
+     * @param others that are not to be learned yet
+     */
+    void learn(Collection<String> tables, boolean copies, Collection<String> others) throws SQLException {
+        Set<String> listed = published(list);
+        Set<String> sent = published();
+        String early = others.stream().filter(listed::contains).collect(Collectors.joining(", "));
+        String late = tables.stream().filter(table -> !listed.contains(table)).collect(Collectors.joining(", "));
+        Sql.execute(
+                publisher.control(),
+                publisher.checkClaim()
+                        + removeSql(others.stream().filter(sent::contains).toList())
+                        + (copies
+                                ? addSql(tables.stream()
+                                        .filter(table -> !sent.contains(table))
+                                        .toList())
+                                : "")
+                        + (early.isEmpty() ? "" : "ALTER PUBLICATION %s DROP TABLE %s;\n".formatted(list, early))
+                        + (late.isEmpty() ? "" : "ALTER PUBLICATION %s ADD TABLE %s".formatted(list, late)));
+        Sql.call(subscriber.control(), subscriber.checkClaim());
+        Sql.execute(
+                subscriber.control(),
+                "ALTER SUBSCRIPTION %s REFRESH PUBLICATION WITH (copy_data = %s)".formatted(name, copies));
     }
 
     /** SQL that publishes changes of these tables in this direction from now on. */
@@ -92,7 +173,11 @@ public final class Stream {
 
     /** The tables published in this direction. */
     Set<String> published() throws SQLException {
-        return Replication.published(publisher.control(), name).stream()
+        return published(name);
+    }
+
+    private Set<String> published(String publication) throws SQLException {
+        return Replication.published(publisher.control(), publication).stream()
                 .filter(table -> !table.isOwn())
                 .map(Replication.Published::table)
                 .collect(Collectors.toCollection(TreeSet::new));
@@ -148,8 +233,8 @@ public final class Stream {
     }
 
     /**
-     * Creates the subscription, for which the subscriber connects but does not begin to apply. It covers all tables that are
-     * published now.
+     * Creates the subscription, for which the subscriber connects but does not begin to apply. It covers all tables that the publications
+     * have now.
      */
     void subscribe() throws SQLException {
         Connection connection = subscriber.control();
@@ -182,7 +267,7 @@ public final class Stream {
         Replication.createSubscription(
                 connection,
                 name,
-                name,
+                exists(list) ? name + ", " + list : name,
                 publisher.server().url().conninfo(),
                 Replication.safeOptions(publisher.control(), connection));
     }
@@ -374,6 +459,7 @@ public final class Stream {
 
     void dropPublication() throws SQLException {
         Replication.dropPublication(publisher.control(), name, publisher.checkClaim());
+        Replication.dropPublication(publisher.control(), list, publisher.checkClaim());
     }
 
     /** Drops the slot, and ends the sender that may still use it. */

@@ -363,7 +363,9 @@ final class Standby implements AutoCloseable {
             for (String subscription : Sql.list(control, SUBSCRIPTIONS, row -> row.getString(1))) {
                 Replication.dropSubscription(control, subscription, "");
             }
-            Sql.execute(control, "DROP PUBLICATION IF EXISTS shardflake_%s_forward".formatted(tag));
+            Sql.execute(
+                    control,
+                    "DROP PUBLICATION IF EXISTS shardflake_%1$s_forward, shardflake_%1$s_forward_all".formatted(tag));
             // What the source remembers of the shard map is not what happened here.
             Sql.call(
                     control,

@@ -69,9 +69,12 @@ class FollowedSqlTest {
                 "COMMENT ON COLUMN a.b IS 'truncate'",
                 "GRANT SELECT ON a TO PUBLIC",
                 "DROP VIEW b",
+                "CREATE TABLE IF NOT EXISTS b (id bigint PRIMARY KEY, c bigint GENERATED ALWAYS AS IDENTITY)",
+                "CREATE TABLE shardflake_template_shard.\"B\" (LIKE a INCLUDING ALL); CREATE UNIQUE INDEX ON ONLY \"B\" (c)",
+                "CREATE TABLE b AS SELECT id FROM a; ALTER TABLE b ADD PRIMARY KEY (id), ADD d text NOT NULL",
             })
     void whatAcceptsTheSameGoesInAnyOrder(String sql) {
-        assertThat(of(sql)).isEqualTo(new FollowedSql(Order.ANY, Optional.empty()));
+        assertThat(of(sql.split("; (?=CREATE|ALTER)"))).isEqualTo(new FollowedSql(Order.ANY, Optional.empty()));
     }
 
     @ParameterizedTest
@@ -96,8 +99,9 @@ class FollowedSqlTest {
                 "ALTER TABLE a ADD b bigint PRIMARY KEY|changes a primary key",
                 "ALTER TABLE a ADD CONSTRAINT b PRIMARY KEY USING INDEX c|changes a primary key",
                 "ALTER TABLE a ADD b text, DROP COLUMN c|more and fewer rows",
-                "CREATE TABLE b (id bigint PRIMARY KEY)|creates a table",
-                "CREATE UNLOGGED TABLE b (id bigint PRIMARY KEY)|creates a table",
+                "CREATE TABLE IF NOT EXISTS b AS SELECT 1|fills a table that may be there",
+                "CREATE UNLOGGED TABLE b (id bigint PRIMARY KEY)|rows are not replicated",
+                "CREATE LOCAL TEMP TABLE b (id bigint PRIMARY KEY)|rows are not replicated",
                 "CREATE MATERIALIZED VIEW b AS SELECT 1|is not known",
                 "DROP TYPE b CASCADE|drops whatever depends",
                 "ALTER TABLE a ENABLE ROW LEVEL SECURITY|is not known",
@@ -120,6 +124,27 @@ class FollowedSqlTest {
             assertThat(refusal.what()).contains(why);
             assertThat(refusal.instead()).contains("when the move is done");
         });
+    }
+
+    @Test
+    void onlyATableOfTheSameChangesetIsNew() {
+        assertThat(of("CREATE TABLE b (id bigint PRIMARY KEY)", "CREATE UNIQUE INDEX ON a (c)")
+                        .order())
+                .isEqualTo(Order.SHARD_FIRST);
+        assertThat(of("CREATE TABLE b (id bigint PRIMARY KEY)", "ALTER TABLE b OWNER TO c")
+                        .refusal())
+                .isPresent();
+        assertThat(of("CREATE TABLE b (id bigint PRIMARY KEY)", "INSERT INTO b VALUES (1)")
+                        .order())
+                .isEqualTo(Order.ROWS);
+    }
+
+    @Test
+    void tablesThatAreFilledAsTheyAreCreatedAreEmptiedOnTheCopy() {
+        assertThat(FollowedSql.filledTables("CREATE TABLE a . \"B\" AS SELECT 1; CREATE TABLE c (d) AS (SELECT 1)"))
+                .containsExactly("a . \"B\"", "c");
+        assertThat(FollowedSql.filledTables("CREATE TABLE c (d integer GENERATED ALWAYS AS (1) STORED)"))
+                .isEmpty();
     }
 
     @Test

@@ -7,6 +7,7 @@ package org.shardflake.move;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,25 +16,30 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
-import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
-import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.DeploySettings;
-import org.shardflake.deploy.DeployTarget;
-import org.shardflake.deploy.Follower;
-import org.shardflake.deploy.SchemaDeployer;
 import org.shardflake.deploy.SchemaFacts;
 import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Sql;
-import org.shardflake.move.server.MoveServer;
 import org.shardflake.router.ShardRouter;
 
 /** Deployments to shards that are being moved: each changes the shard and its copy. */
@@ -143,6 +149,118 @@ class DeployWhileMovingTest {
                 .isZero();
     }
 
+    /** Writers use each table from the moment when it is there, and so does a trigger. */
+    @Test
+    void newTablesAreFollowedFromTheirFirstRowOn() throws Exception {
+        Move move = follow();
+        try (ShardRouter router = shards.router().build();
+                AccountLoad load = AccountLoad.start(router, ShardSet.range(0, 3), 2, 1);
+                NewTableWriters writers = new NewTableWriters(router)) {
+            load.awaitMore(50);
+
+            deploy(
+                    "CREATE TABLE event (id bigint PRIMARY KEY, uid bigint NOT NULL, account bigint REFERENCES account ON DELETE CASCADE, at timestamptz NOT NULL DEFAULT clock_timestamp(), serial bigint GENERATED ALWAYS AS IDENTITY); CREATE UNIQUE INDEX event_at ON event (serial, at); CREATE INDEX ON event (account)",
+                    "CREATE TABLE audit (key uuid PRIMARY KEY DEFAULT gen_random_uuid(), account bigint NOT NULL); CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS 'BEGIN INSERT INTO audit (account) VALUES (NEW.id); RETURN NULL; END'; CREATE TRIGGER account_audit AFTER INSERT OR UPDATE ON account FOR EACH ROW EXECUTE FUNCTION audit()",
+                    "CREATE TABLE kind (LIKE old INCLUDING ALL); INSERT INTO kind (id, place, code) SELECT id, place, 'new' FROM old; CREATE TABLE copied (id bigint PRIMARY KEY, uid bigint); INSERT INTO copied (id, uid) SELECT id, uid FROM account",
+                    "CREATE TABLE summary AS SELECT id, balance, random() AS luck FROM account; ALTER TABLE summary ADD PRIMARY KEY (id)");
+            writers.awaitMore();
+            assertAlike();
+            mover.cutOver(move.id(), ShardSet.of(1));
+            writers.awaitMore();
+            deploy("CREATE TABLE event2 (id bigint PRIMARY KEY, uid bigint NOT NULL, account bigint)");
+            writers.awaitMore();
+            assertAlike();
+            mover.reverse(move.id(), ShardSet.of(1));
+            deploy(
+                    "CREATE TABLE event3 (id bigint PRIMARY KEY, uid bigint NOT NULL, account bigint REFERENCES event2)",
+                    "DROP TABLE kind");
+            writers.awaitMore();
+            assertAlike();
+            mover.cutOver(move.id(), MOVING);
+            writers.awaitMore();
+            assertAlike();
+            mover.complete(move.id());
+            load.close();
+            writers.close();
+            assertThat(load.failures()).isEmpty();
+            assertThat(load.compare(shards)).isEmpty();
+            writers.assertKept("db2");
+        }
+        assertThat(shards.leftovers("db1")).isZero();
+        assertThat(shards.leftovers("db2")).isZero();
+        assertThat(shards.number("db2", "SELECT count(*) FROM shard_0001.summary WHERE luck > 0"))
+                .isPositive();
+    }
+
+    /** Insert into the tables event, event2 and event3 of moving shards as soon as these are there, and count what was acknowledged. */
+    private final class NewTableWriters implements AutoCloseable {
+
+        private static final List<String> TABLES = List.of("event", "event2", "event3");
+
+        private final ExecutorService threads = Executors.newCachedThreadPool();
+        private final Map<String, AtomicLong> written = new ConcurrentHashMap<>();
+        private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
+        private volatile boolean stopped;
+
+        NewTableWriters(ShardRouter router) {
+            for (int shard : MOVING.stream().toArray()) {
+                threads.submit(() -> write(router, shard));
+            }
+        }
+
+        private void write(ShardRouter router, int shard) {
+            while (!stopped) {
+                try {
+                    String table = "shard_000%s.%s"
+                            .formatted(
+                                    shard,
+                                    TABLES.get(ThreadLocalRandom.current().nextInt(TABLES.size())));
+                    boolean wrote = router.write((long) shard, tx -> {
+                        boolean exists = Sql.isTrue(tx.connection(), "SELECT to_regclass(?) IS NOT NULL", table);
+                        if (exists) {
+                            Sql.call(tx.connection(), "INSERT INTO %s (uid) VALUES (?)".formatted(table), (long) shard);
+                        }
+                        return exists;
+                    });
+                    if (wrote) {
+                        written.computeIfAbsent(table, name -> new AtomicLong()).incrementAndGet();
+                    }
+                } catch (Throwable e) {
+                    failures.add(e);
+                }
+            }
+        }
+
+        void awaitMore() throws InterruptedException {
+            long enough = total() + 50;
+            while (total() < enough && failures.isEmpty()) {
+                Thread.sleep(5);
+            }
+            assertThat(failures).isEmpty();
+        }
+
+        private long total() {
+            return written.values().stream().mapToLong(AtomicLong::get).sum();
+        }
+
+        void assertKept(String server) throws SQLException {
+            assertThat(failures).isEmpty();
+            assertThat(written).hasSize(TABLES.size() * MOVING.size());
+            for (Map.Entry<String, AtomicLong> table : written.entrySet()) {
+                assertThat(shards.number(server, "SELECT count(*) FROM " + table.getKey()))
+                        .as(table.getKey())
+                        .isEqualTo(table.getValue().get());
+            }
+        }
+
+        @Override
+        public void close() throws InterruptedException {
+            stopped = true;
+            threads.shutdown();
+            assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+        }
+    }
+
     @Test
     void aDeploymentThatDiesBetweenTheTwoIsFinishedByTheNext() throws Exception {
         dieAndFinish("ALTER TABLE account ADD COLUMN place text NOT NULL DEFAULT 'x'", "place, code");
@@ -150,11 +268,84 @@ class DeployWhileMovingTest {
         dieAndFinish("ALTER TABLE old DROP COLUMN place", "code");
     }
 
+    /** Both servers have the table and its line of the history, so only the streams show that something is left to do. */
+    @Test
+    void aDeploymentThatDiesBeforeItsTablesAreFollowedIsFinishedByTheNextOrByACutover() throws Exception {
+        Move move = follow();
+        add("", "CREATE TABLE event (id bigint PRIMARY KEY, uid bigint NOT NULL)");
+        killHalf(DeployFollowedProcess.Point.BEFORE_TABLES_FOLLOW);
+        assertThat(facts("db1", 1)).isEqualTo(facts("db2", 1));
+        shards.execute("db1", "INSERT INTO shard_0001.event (uid) VALUES (1)");
+        assertThat(deployNow().isComplete()).isTrue();
+        assertThat(shards.number("db2", "SELECT count(*) FROM shard_0001.event"))
+                .isOne();
+
+        add("", "CREATE TABLE event2 (id bigint PRIMARY KEY, uid bigint NOT NULL)");
+        killHalf(DeployFollowedProcess.Point.BEFORE_TABLES_FOLLOW);
+        shards.execute("db1", "INSERT INTO shard_0001.event2 (uid) VALUES (1)");
+        mover.cutOver(move.id(), ShardSet.of(1));
+        assertThat(shards.number("db2", "SELECT count(*) FROM shard_0001.event2"))
+                .isOne();
+        shards.execute("db2", "INSERT INTO shard_0001.event2 (uid) VALUES (1)");
+        assertThat(deployNow().isComplete()).isTrue();
+        assertAlike();
+    }
+
+    /** Where a move ends, its copies are being removed; where it begins, they are about to follow. */
+    @Test
+    void noPhaseStopsARelease() throws Exception {
+        ExecutorService threads = Executors.newCachedThreadPool();
+        List<Future<DeployReport>> deployments = new ArrayList<>();
+        List<String> refused = new ArrayList<>();
+        MoveListener listener = new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                try {
+                    if (step == MoveStep.SLOT_CREATED) {
+                        add("", "ALTER TABLE account ADD COLUMN early text");
+                        try {
+                            installation.deploy(changelog, settings(1), done -> {});
+                        } catch (ShardflakeException e) {
+                            refused.add(e.getMessage() + e.hint());
+                        }
+                        deployments.add(threads.submit(DeployWhileMovingTest.this::deployNow));
+                    } else if (step == MoveStep.ENDING) {
+                        add("", "ALTER TABLE account ADD COLUMN late text");
+                        DeployReport report = deployNow();
+                        assertThat(report.isComplete()).as(report.toString()).isTrue();
+                    }
+                } catch (IOException | InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+        };
+        Mover watched = shards.mover(MoveSettings.DEFAULT, listener);
+        Move move = watched.record("db1", "db2", MOVING, "");
+
+        watched.follow(move.id());
+        assertThat(refused)
+                .singleElement()
+                .asString()
+                .contains("shards 1,2 are being moved by move 1, which is copying", "wait until their copies follow");
+        assertThat(deployments.get(0).get(1, TimeUnit.MINUTES).isComplete()).isTrue();
+        assertAlike();
+        mover.cutOver(move.id(), MOVING);
+        watched.complete(move.id());
+
+        assertThat(shards.number("db2", "SELECT count(late) + count(early) FROM shard_0001.account"))
+                .isZero();
+        assertThat(deployNow().isComplete()).isTrue();
+        threads.shutdown();
+    }
+
     @Test
     @Tag("full")
     void aDeploymentThatDiesBetweenTheTwoIsFinishedByTheNextWhateverItDoes() throws Exception {
         dieAndFinish("UPDATE account SET note = 'old'", "place, code");
         dieAndFinish("ALTER TABLE account ADD CONSTRAINT uid_known CHECK (uid > 0)", "place, code");
+        dieAndFinish(
+                "CREATE TABLE event AS SELECT id, place FROM old; ALTER TABLE event ADD PRIMARY KEY (id)",
+                "place, code");
         dieAndFinish("DROP TABLE old", "");
     }
 
@@ -171,14 +362,14 @@ class DeployWhileMovingTest {
         }
         long move = mover.moves().get(0).id();
         add("", sql);
-        assertThatThrownBy(this::deployHalf).hasMessageContaining("died between the two");
+        killHalf(DeployFollowedProcess.Point.BETWEEN);
         assertThat(facts("db1", 1)).as(sql).isNotEqualTo(facts("db2", 1));
         String values = columns.replaceAll("\\w+", "'w'");
         shards.execute(
                 "db1",
                 (columns.isEmpty() ? "" : "INSERT INTO shard_0001.old (%s) VALUES (%s);".formatted(columns, values))
                         + "UPDATE shard_0002.account SET note = 'since' WHERE balance < 10");
-        if (sql.startsWith("ALTER")) {
+        if (sql.startsWith("ALTER") || sql.startsWith("CREATE")) {
             assertThatThrownBy(() -> mover.cutOver(move, ShardSet.of(1)))
                     .hasMessageContaining("shard 1 has another schema on the target");
         }
@@ -215,6 +406,13 @@ class DeployWhileMovingTest {
                 .allSatisfy(failure ->
                         assertThat(failure.error()).contains("would fill column account.at with different values"));
         assertThat(facts("db1", 1)).isEqualTo(before);
+        Files.writeString(changelog, beginning);
+        // Rows that break the check on ids, which is not validated then, but which a copy of them would meet.
+        add("", "CREATE TABLE b AS SELECT 7 :: bigint AS id; ALTER TABLE b ADD PRIMARY KEY (id)");
+        assertThat(deployNow().failures())
+                .hasSize(2)
+                .allSatisfy(failure -> assertThat(failure.error()).contains("is violated by some row"));
+        assertThat(facts("db1", 1)).isEqualTo(before);
         assertThat(facts("db2", 1)).isEqualTo(before);
     }
 
@@ -250,6 +448,10 @@ class DeployWhileMovingTest {
 
     /** Gives way before PostgreSQL ends the application's transaction in a deadlock, which it does after a second. */
     private DeploySettings settings() {
+        return settings(50);
+    }
+
+    private DeploySettings settings(int tries) {
         DeploySettings usual = DeploySettings.defaults(directory);
         return new DeploySettings(
                 usual.searchPath(),
@@ -258,7 +460,7 @@ class DeployWhileMovingTest {
                 usual.parameters(),
                 Duration.ofMillis(300),
                 usual.statementTimeout(),
-                50,
+                tries,
                 usual.connections(),
                 0,
                 usual.stopAtFailure(),
@@ -266,61 +468,30 @@ class DeployWhileMovingTest {
                 usual.checks());
     }
 
-    /** Dies when one of the two is changed. */
-    private void deployHalf() throws Exception {
-        ShardMap map = ShardCatalog.at(shards.catalogUrl()).load();
-        List<DeployTarget> targets = List.of(new DeployTarget("db1", shards.url("db1"), map.shards(map.server("db1"))));
-        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, targets, map.layout(), settings());
-                FollowedMoves moves = new FollowedMoves(
-                        shards.catalogUrl(), name -> new MoveServer(name, shards.url(name)), MoveListener.NONE)) {
-            deployer.addCopies("db2", shards.url("db2"));
-            moves.hold(1, MOVING, (its, follower) -> deployer.follow(its, "db1", dying(follower)));
-            deployer.deploy(done -> {});
+    /** Has a process deploy until it is between the two servers, or has created tables that the copies do not follow in yet, and kills it there. */
+    private void killHalf(DeployFollowedProcess.Point point) throws Exception {
+        ProcessBuilder command = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        DeployFollowedProcess.class.getName(),
+                        point.name(),
+                        changelog.toString(),
+                        MOVING.toString(),
+                        shards.catalogUrl().withoutPassword(),
+                        shards.url("db1").withoutPassword(),
+                        shards.url("db2").withoutPassword())
+                .redirectError(ProcessBuilder.Redirect.INHERIT);
+        command.environment()
+                .put("PGPASSWORD", Objects.requireNonNull(shards.environment().get("PGPASSWORD")));
+        Process process = command.start();
+        try (BufferedReader out = process.inputReader()) {
+            assertThat(out.readLine()).isEqualTo(point.name());
+        } finally {
+            process.destroyForcibly().waitFor();
         }
-    }
-
-    private static Follower dying(Follower follower) {
-        return new Follower() {
-            @Override
-            public String server() {
-                return follower.server();
-            }
-
-            @Override
-            public long move() {
-                return follower.move();
-            }
-
-            @Override
-            public Connection connectToShards() throws SQLException {
-                return follower.connectToShards();
-            }
-
-            @Override
-            public Connection connectToCopies() throws SQLException {
-                return follower.connectToCopies();
-            }
-
-            @Override
-            public String shardsClaim() {
-                return follower.shardsClaim();
-            }
-
-            @Override
-            public String copiesClaim() {
-                return follower.copiesClaim();
-            }
-
-            @Override
-            public boolean catchesUp(Duration atMost) throws SQLException {
-                return follower.catchesUp(atMost);
-            }
-
-            @Override
-            public void halfDone() {
-                throw new IllegalStateException("died between the two");
-            }
-        };
     }
 
     /** By what PostgreSQL's catalog says, which is not what a deployment compares by, and row by row. */

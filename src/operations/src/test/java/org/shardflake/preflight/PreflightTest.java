@@ -248,6 +248,27 @@ class PreflightTest {
         }
     }
 
+    /** A slot of another plugin needs no publication; one with a filter or some columns is one as well. */
+    @Test
+    void readersByOtherKindsOfPublicationsAndPlugins() throws SQLException {
+        shards.execute(
+                "db1",
+                "CREATE PUBLICATION filtered FOR TABLE shard_0001.tag WHERE (false); CREATE PUBLICATION named FOR TABLE shard_0001.tag (name)");
+        String slot = "SELECT pg_create_logical_replication_slot('raw', 'test_decoding')";
+        shards.execute("db1", slot);
+        shards.execute("db2", slot + "; SELECT pg_create_logical_replication_slot('idle', 'pgoutput')");
+        try {
+            assertThat(found())
+                    .containsExactly(
+                            "warning change-streams-db1: readers of publication filtered, publication named, slot raw (test_decoding) get no more changes of these shards when the move is done",
+                            "warning change-streams-db2: readers of slot raw (test_decoding) get each row of these shards as an insert when it is copied");
+        } finally {
+            shards.execute(
+                    "db1", "SELECT pg_drop_replication_slot('raw'); DROP PUBLICATION filtered; DROP PUBLICATION named");
+            shards.execute("db2", "SELECT pg_drop_replication_slot('raw'); SELECT pg_drop_replication_slot('idle')");
+        }
+    }
+
     @Test
     void aTargetThatHasTheShardAlready() throws SQLException {
         shards.execute("db2", "CREATE SCHEMA shard_0002");
