@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -99,6 +100,19 @@ class ConfigCommandTest {
         assertThat(decode.err())
                 .startsWith("error: the catalog knows from when the ids count, and cannot be asked: ")
                 .contains("\nhint: give the epoch, such as --epoch 2025-01-01T00:00:00Z");
+    }
+
+    @Test
+    void aFileThatIsNotUtf8IsRefused() throws IOException {
+        Files.write(file, "catalog: postgresql://app@db1/Zürich\n".getBytes(StandardCharsets.ISO_8859_1));
+        environment.put("SHARDFLAKE_CONFIG", file.toString());
+
+        assertThat(launch("map", "show"))
+                .isEqualTo(new Result(
+                        2,
+                        "",
+                        "error: cannot read %s: it is not UTF-8; convert it, for example with iconv -t UTF-8\n"
+                                .formatted(file)));
     }
 
     @Test

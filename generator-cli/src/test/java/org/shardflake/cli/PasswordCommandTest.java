@@ -159,6 +159,8 @@ final class PasswordCommandTest {
                 .doesNotContain("two");
         write("exit 0");
         assertThat(launch(Map.of(), "map", "show").err()).contains("printed nothing");
+        write("printf 'Z\\374rich'");
+        assertThat(launch(Map.of(), "map", "show").err()).contains("printed bytes that are not UTF-8");
         assertThat(launch(Map.of("SHARDFLAKE_PASSWORD_COMMAND", "nowhere/to-be-found"), "map", "show")
                         .err())
                 .contains("cannot be started");

@@ -163,7 +163,12 @@ class SqlCommandIT {
         assertThat(succeed("sql", "SELECT uid, count(*) FROM photo GROUP BY uid")
                         .err())
                 .isEmpty();
-        assertThat(succeed("sql", "SELECT (SELECT count(*) FROM photo)").err())
+        refuses(
+                ExitCodes.USAGE,
+                "error: count would apply to each of 8 shards, not to all together\n" + hint,
+                "sql",
+                "WITH counted AS (SELECT count(*) AS n FROM photo) SELECT n FROM counted");
+        assertThat(succeed("sql", "SELECT current_schema()").err())
                 .isEqualTo(
                         "8 rows from 8 shards: results are not combined; --with-shard begins each row with its shard\n");
     }

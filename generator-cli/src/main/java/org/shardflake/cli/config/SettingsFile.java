@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.FileFailure;
 import org.shardflake.yaml.YamlNode;
 
 /** Reads settings from YAML; a separate class, so that the library is loaded only if there is a file. */
@@ -29,7 +30,7 @@ final class SettingsFile {
         } catch (IllegalArgumentException e) {
             throw CliException.usage("%s: %s".formatted(path, e.getMessage()));
         } catch (IOException e) {
-            throw CliException.usage("cannot read %s: %s".formatted(path, e.getMessage()));
+            throw CliException.usage("cannot read %s: %s".formatted(path, FileFailure.reason(e)));
         }
     }
 

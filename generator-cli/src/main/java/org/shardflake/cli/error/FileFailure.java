@@ -30,7 +30,8 @@ public final class FileFailure {
         }
     }
 
-    private static String reason(IOException e) {
+    /** The reason why a file cannot be read or written, in the words of this command. */
+    public static String reason(IOException e) {
         if (e instanceof NoSuchFileException) {
             return "no such file or directory";
         }

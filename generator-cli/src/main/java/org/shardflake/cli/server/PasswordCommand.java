@@ -151,6 +151,9 @@ final class PasswordCommand implements PasswordSource {
         if (password.length() >= MOST_BYTES || password.indexOf('\n') >= 0) {
             throw new IOException("the password command printed more than one line on its standard output");
         }
+        if (password.indexOf('\uFFFD') >= 0) {
+            throw new IOException("the password command printed bytes that are not UTF-8 on its standard output");
+        }
         return password;
     }
 

@@ -63,6 +63,9 @@ final class ShardChangelog implements AutoCloseable {
     /** The line that begins a changeset of formatted SQL. */
     private static final Pattern HEADER = Pattern.compile("(?im)^\\s*--\\s*changeset\\s.*$");
 
+    private static final String GARBLED =
+            "has text that is not UTF-8, and U+FFFD would be stored in its place: convert the file, for example with iconv -t UTF-8, or give its encoding where the change has that attribute";
+
     private final DeploySettings settings;
     private final ResourceAccessor resources;
     private final String file;
@@ -139,6 +142,9 @@ final class ShardChangelog implements AutoCloseable {
         while (cause.getCause() != null && cause.getCause() != cause) {
             cause = cause.getCause();
         }
+        if (cause instanceof ClassNotFoundException) {
+            return cause.toString(); // Its message is just the name, or blank.
+        }
         return String.valueOf(cause.getMessage() == null ? failure.getMessage() : cause.getMessage());
     }
 
@@ -204,9 +210,13 @@ final class ShardChangelog implements AutoCloseable {
         database.setOutputDefaultSchema(false);
         changeSet.getChanges().forEach(change -> rename(change, ShardChangeSet.TEMPLATE_SCHEMA, schema));
         try {
-            return ChangeSql.of(changeSet, database).stream()
+            List<String> made = ChangeSql.of(changeSet, database).stream()
                     .map(sql -> sql.replace(schema, ShardChangeSet.TEMPLATE_SCHEMA))
                     .toList();
+            if (isGarbled(made)) {
+                throw new DeployException("it " + GARBLED);
+            }
+            return made;
         } finally {
             changeSet.getChanges().forEach(change -> rename(change, schema, ShardChangeSet.TEMPLATE_SCHEMA));
         }
@@ -269,6 +279,9 @@ final class ShardChangelog implements AutoCloseable {
         } else if (refusal.isEmpty()) {
             sql = ChangeSql.of(changeSet, database);
         }
+        if (isGarbled(sql)) {
+            refusal = Optional.of(GARBLED);
+        }
         Optional<List<String>> rollbackSql = rollbackSql(changeSet, database);
         return new ShardChangeSet(
                 changeSet.getId(),
@@ -302,6 +315,11 @@ final class ShardChangelog implements AutoCloseable {
                         .filter(change -> ChangeSql.runs(change, database))
                         .map(OutputChange::getMessage)
                         .toList());
+    }
+
+    /** Whether Liquibase has put U+FFFD in place of bytes that it could not decode. */
+    private static boolean isGarbled(List<String> sql) {
+        return sql.stream().anyMatch(text -> text.indexOf('\uFFFD') >= 0);
     }
 
     private static <T> Stream<T> all(ChangeSet changeSet, Class<T> type) {

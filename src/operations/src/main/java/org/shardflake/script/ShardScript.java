@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
@@ -43,10 +42,6 @@ public record ShardScript(List<String> statements) {
             "DO",
             "VALUES",
             "TABLE");
-    private static final Set<String> LIMITS = Set.of("limit", "fetch", "offset");
-    private static final Pattern AGGREGATE = Pattern.compile(
-            "count|sum|avg|min|max|every|any_value|mode|corr|xmlagg|(array|string|jsonb?|jsonb?_object|range)_agg"
-                    + "|bool_(and|or)|bit_(and|or|xor)|stddev.*|variance|var_.*|covar_.*|regr_.*|percentile_.*");
     private static final Set<String> OF_SCHEMA =
             Set.of("CREATE", "ALTER", "DROP", "GRANT", "REVOKE", "COMMENT", "REINDEX", "CLUSTER");
 
@@ -111,32 +106,11 @@ public record ShardScript(List<String> statements) {
     }
 
     /**
-     * The word of a query by which its result over several shards would not be what it says, since each shard has its own: a limit, or an aggregate
-     * without GROUP BY. Rows of a subquery are not looked at.
+     * The word of a query by which its result over several shards would not be what it says, since each shard has its own: a limit, in upper case,
+     * or an aggregate without GROUP BY, at the top or in a subquery that does not name a row of the query around it.
      */
     public Optional<String> wordOfOneShard() {
-        List<SqlTokens.Token> tokens = SqlTokens.of(statements.get(0));
-        Optional<String> found = Optional.empty();
-        int depth = 0;
-        for (int i = 0; i < tokens.size(); i++) {
-            SqlTokens.Token token = tokens.get(i);
-            depth += token.is("(") ? 1 : token.is(")") ? -1 : 0;
-            if (depth > 0 || token.kind() != SqlTokens.Kind.WORD) {
-                continue;
-            }
-            boolean isCall = i + 1 < tokens.size() && tokens.get(i + 1).is("(");
-            if (LIMITS.contains(token.text())) {
-                return Optional.of(token.text().toUpperCase(Locale.ROOT));
-            }
-            if (token.is("group") || token.is("over")) {
-                found = Optional.of(""); // An aggregate has its rows.
-            } else if (found.isEmpty()
-                    && isCall
-                    && AGGREGATE.matcher(token.text()).matches()) {
-                found = Optional.of(token.text());
-            }
-        }
-        return found.filter(word -> !word.isEmpty());
+        return PerShardResult.word(statements.get(0));
     }
 
     private void require(Set<String> words, String problem, CharSequence hint) {

@@ -7,6 +7,7 @@ package org.shardflake.deploy;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -270,6 +271,39 @@ class LiquibaseDifferenceTest {
                 .withMessageContaining(
                         "- changeset app.xml::position::a is not valid: addAfterColumn is not allowed on postgresql")
                 .withMessageNotContaining("fine");
+    }
+
+    /** Liquibase stores U+FFFD in its place. */
+    @Test
+    void textThatIsNotUtf8IsRefusedByName(@TempDir Path directory) throws Exception {
+        String text = "INSERT INTO town VALUES (1, 'Zürich')";
+        Files.writeString(directory.resolve("file.sql"), text, StandardCharsets.ISO_8859_1);
+        Files.writeString(directory.resolve("town.csv"), "id,name\n2,Zürich\n", StandardCharsets.ISO_8859_1);
+        Path formatted = Files.writeString(
+                directory.resolve("formatted.sql"),
+                "--liquibase formatted sql\n--changeset a:1\nCREATE TABLE town (id int PRIMARY KEY, name text);\n--changeset a:2\n%s;\n"
+                        .formatted(text),
+                StandardCharsets.ISO_8859_1);
+        String yaml = """
+                databaseChangeLog:
+                  - changeSet: {id: 1, author: a, changes: [{sql: {sql: "CREATE TABLE town (id int PRIMARY KEY, name text)"}}]}
+                  - changeSet: {id: 2, author: a, changes: [{sqlFile: {path: file.sql}}]}
+                """;
+        Path file = Files.writeString(directory.resolve("file.yaml"), yaml);
+        Path loaded = Files.writeString(
+                directory.resolve("loaded.yaml"),
+                yaml.replace("{sqlFile: {path: file.sql}}", "{loadData: {tableName: town, file: town.csv}}"));
+        for (Path changelog : List.of(formatted, file, loaded)) {
+            assertThatExceptionOfType(DeployException.class)
+                    .isThrownBy(() -> deploy(changelog, ShardSet.of(54), DeploySettings.defaults(directory)))
+                    .withMessageContaining("changeset %s::2::a".formatted(changelog.getFileName()))
+                    .withMessageContaining("has text that is not UTF-8, and U+FFFD would be stored in its place");
+        }
+        Files.writeString(file, yaml.replace("path: file.sql", "path: file.sql, encoding: ISO-8859-1"));
+        deploy(file, ShardSet.of(54), DeploySettings.defaults(directory));
+        try (Connection shards = postgres.database(1).connect()) {
+            assertThat(Sql.text(shards, "SELECT name FROM shard_0054.town")).isEqualTo("Zürich");
+        }
     }
 
     @Test

@@ -1,0 +1,1 @@
+INSERT INTO qualified (id) VALUES (30); INSERT INTO qualified (id) VALUES (31);
