@@ -17,6 +17,11 @@ import org.shardflake.jdbc.Sql;
 /** Finds obstacles to sharding a table by a key, with the way out. */
 final class Obstacles {
 
+    /** The columns by which Flyway's history is known, whatever the name of its table. */
+    static final String FLYWAY_COLUMNS = "'{installed_rank,version,description,type,script,checksum,success}'";
+
+    static final int FLYWAY_COLUMN_COUNT = 7;
+
     private final Sorting sorting;
     private final SourceTable table;
     private final List<Obstacle> found = new ArrayList<>();
@@ -249,6 +254,29 @@ final class Obstacles {
                 """,
                 "functions: %s",
                 "write those that the shards need into their changelog; tables that they name are those of one shard");
+        found.addAll(flyway(connection));
+        return found;
+    }
+
+    /** Flyway's histories in the database. */
+    private static List<Obstacle> flyway(Connection connection) throws SQLException {
+        List<Obstacle> found = new ArrayList<>();
+        for (String table :
+                Sql.list(connection, """
+                SELECT format('%%I.%%I', n.nspname, c.relname)
+                  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE c.relkind = 'r' AND has_table_privilege(c.oid, 'SELECT')
+                   AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = ANY (%s) HAVING count(*) = %s)
+                 ORDER BY 1
+                """.formatted(FLYWAY_COLUMNS, FLYWAY_COLUMN_COUNT), row -> row.getString(1))) {
+            list(
+                    connection,
+                    found,
+                    "SELECT version FROM %s WHERE success AND version IS NOT NULL ORDER BY installed_rank DESC LIMIT 1"
+                            .formatted(table),
+                    "Flyway's history, " + table.replace("%", "%%") + ", whose last version is %s",
+                    "deploy the same migrations to the shards; until the rows are adopted, the old tables and the shards need the same versions");
+        }
         return found;
     }
 

@@ -23,15 +23,17 @@ import org.shardflake.jdbc.Sql;
 /** The tables of a database, by oid, and of each partition the table that it belongs to. */
 record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
 
-    /** The tables of the database's users: no partitions, and none that an extension or Shardflake made. */
+    /** The tables of the database's users: no partitions, and none that an extension, Shardflake, Flyway or Liquibase made. */
     private static final String WANTED = """
             WITH wanted AS (
                 SELECT c.oid, c.relname, c.relkind, n.nspname, c.reltuples, c.relrowsecurity
                   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                  WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
                    AND n.nspname !~ '^(pg_|shardflake)' AND n.nspname <> 'information_schema'
-                   AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'))
-            """;
+                   AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+                   AND c.relname NOT IN ('databasechangelog', 'databasechangeloglock')
+                   AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = ANY (%s) HAVING count(*) = %s))
+            """.formatted(Obstacles.FLYWAY_COLUMNS, Obstacles.FLYWAY_COLUMN_COUNT);
 
     private static final String TABLES = WANTED + """
             SELECT w.oid, CASE w.nspname WHEN 'public' THEN quote_ident(w.relname) ELSE format('%I.%I', w.nspname, w.relname) END, w.relname,

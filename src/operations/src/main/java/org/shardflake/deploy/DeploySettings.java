@@ -7,6 +7,8 @@ package org.shardflake.deploy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
+import org.shardflake.flyway.FlywayOrder;
 
 /**
  * Settings for deploying a changelog.
@@ -23,6 +25,7 @@ import java.util.Map;
  * @param stopAtFailure whether the first shard that fails ends the deployment
  * @param allowPublic whether changesets may name schema {@code public}
  * @param checks which checks keep rows of other shards out of new tables
+ * @param flyway which order of migrations to accept if the changelog is a directory of Flyway's; none if it is Liquibase's
  */
 public record DeploySettings(
         Path searchPath,
@@ -36,9 +39,40 @@ public record DeploySettings(
         double rest,
         boolean stopAtFailure,
         boolean allowPublic,
-        RowChecks checks) {
+        RowChecks checks,
+        Optional<FlywayOrder> flyway) {
 
     private static final int MOST_REST = 100;
+
+    /** Settings for a changelog of Liquibase's. */
+    public DeploySettings(
+            Path searchPath,
+            String contexts,
+            String labels,
+            Map<String, String> parameters,
+            Duration lockTimeout,
+            Duration statementTimeout,
+            int tries,
+            int connections,
+            double rest,
+            boolean stopAtFailure,
+            boolean allowPublic,
+            RowChecks checks) {
+        this(
+                searchPath,
+                contexts,
+                labels,
+                parameters,
+                lockTimeout,
+                statementTimeout,
+                tries,
+                connections,
+                rest,
+                stopAtFailure,
+                allowPublic,
+                checks,
+                Optional.empty());
+    }
 
     /** Lock timeout 1 s, statement timeout 5 minutes, 10 tries, 2 connections that rest half of the time; continues after a failure, and refuses {@code public}. */
     public static DeploySettings defaults(Path searchPath) {
@@ -81,7 +115,8 @@ public record DeploySettings(
                 rest,
                 stopAtFailure,
                 allowed,
-                checks);
+                checks,
+                flyway);
     }
 
     /** A copy of these settings with other checks of rows, for example {@code new RowChecks(true, "uid", 2000)}. */
@@ -98,6 +133,28 @@ public record DeploySettings(
                 rest,
                 stopAtFailure,
                 allowPublic,
-                wanted);
+                wanted,
+                flyway);
+    }
+
+    /**
+     * A copy of these settings for a directory of Flyway's SQL migrations, which is given in place of the changelog's file. Its parameters are the values
+     * of placeholders; search path, contexts and labels are not used.
+     */
+    public DeploySettings withFlyway(FlywayOrder order) {
+        return new DeploySettings(
+                searchPath,
+                contexts,
+                labels,
+                parameters,
+                lockTimeout,
+                statementTimeout,
+                tries,
+                connections,
+                rest,
+                stopAtFailure,
+                allowPublic,
+                checks,
+                Optional.of(order));
     }
 }

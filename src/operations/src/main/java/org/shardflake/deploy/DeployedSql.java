@@ -50,12 +50,12 @@ final class DeployedSql {
                         changeSet.sql().stream().map(Sql::quote).collect(Collectors.joining(", ")));
     }
 
-    /** Records changesets, before any shard has them, unless their SQL is {@link LaterSql still to be made}. */
+    /** Records changesets, before any shard has them, unless their SQL is {@link LaterSql still to be made}, or unknown, since shards that lack them cannot have them. */
     static void record(Connection connection, List<ShardChangeSet> changeSets) throws SQLException {
         try (PreparedStatement insert = connection.prepareStatement(
                 "INSERT INTO %s VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING".formatted(TABLE))) {
             for (ShardChangeSet changeSet : changeSets) {
-                if (!changeSet.isMade()) {
+                if (!changeSet.isMade() || changeSet.refusal().isPresent()) {
                     continue;
                 }
                 insert.setString(1, changeSet.path());

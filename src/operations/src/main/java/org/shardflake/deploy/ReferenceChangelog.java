@@ -59,6 +59,10 @@ public final class ReferenceChangelog implements AutoCloseable {
      * @throws DeployRefusedException if it has what cannot be done on all servers at the same moment, or belongs to another schema
      */
     public static ReferenceChangelog open(Path file, DeploySettings settings) {
+        if (settings.flyway().isPresent()) {
+            throw new DeployRefusedException(
+                    "reference tables have a changelog of Liquibase's, and not Flyway's migrations: write one, in formatted SQL for example");
+        }
         ShardChangelog changelog = ShardChangelog.open(file, settings);
         try {
             ReferenceChangelog reference = new ReferenceChangelog(changelog, settings);

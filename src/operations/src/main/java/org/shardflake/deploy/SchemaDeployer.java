@@ -39,7 +39,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Deploys one Liquibase changelog to the shards of several servers, all servers at once.
+ * Deploys one changelog, or the migrations of Flyway, to the shards of several servers, all servers at once.
  *
  * <p>Closing it releases the servers' deploy locks. Not thread-safe.
  */
@@ -70,6 +70,7 @@ public final class SchemaDeployer implements AutoCloseable {
     /**
      * Reads the changelog, connects to the servers, and determines what every shard needs. Changes nothing.
      *
+     * @param changelog its file, or the directory of {@linkplain DeploySettings#withFlyway Flyway's migrations}
      * @throws DeployException if that is not possible, or a changeset was edited, or its file renamed, after a shard had it
      */
     public static SchemaDeployer prepare(
@@ -130,7 +131,11 @@ public final class SchemaDeployer implements AutoCloseable {
             deployer.deployments.addAll(inParallel(targets.stream()
                     .<Callable<ServerDeployment>>map(target -> () -> {
                         ServerDeployment deployment = ServerDeployment.prepare(
-                                target, deployer.layout, deployer.allChangeSets, deployer.settings);
+                                target,
+                                deployer.layout,
+                                deployer.allChangeSets,
+                                deployer.changelog.migrations(),
+                                deployer.settings);
                         opened.add(deployment);
                         if (isGivenUp.get()) { // Interrupted; this server answered afterwards.
                             deployment.close();
@@ -232,6 +237,11 @@ public final class SchemaDeployer implements AutoCloseable {
      * @param everywhere all shards of the installation, by server: their histories tell which changesets are the last
      */
     private Map<ServerDeployment, List<RollBack.Plan>> rollBackPlans(int count, List<DeployTarget> everywhere) {
+        if (settings.flyway().isPresent()) {
+            throw new DeployRefusedException(
+                    "migrations of Flyway cannot be rolled back. No shard was changed",
+                    "write another migration that undoes the last");
+        }
         Set<String> known = allChangeSets.stream().map(ShardChangeSet::key).collect(Collectors.toSet());
         RollBack rollBack = RollBack.read(everywhere, changeSets, known, count);
         // A rollback may have been edited since: the checksum does not cover it.
@@ -268,7 +278,11 @@ public final class SchemaDeployer implements AutoCloseable {
         Sql.translating(() -> {
             if (deployments.stream().noneMatch(its -> its.target().server().equals(server))) {
                 deployments.add(ServerDeployment.prepare(
-                        new DeployTarget(server, url, ShardSet.of()), layout, allChangeSets, settings));
+                        new DeployTarget(server, url, ShardSet.of()),
+                        layout,
+                        allChangeSets,
+                        changelog.migrations(),
+                        settings));
             }
             return true;
         });

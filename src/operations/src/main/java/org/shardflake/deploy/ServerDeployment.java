@@ -29,6 +29,8 @@ import org.shardflake.CliCommand;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.ShardPlan.Step;
+import org.shardflake.flyway.FlywayHistory;
+import org.shardflake.flyway.FlywayMigration;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.FunctionLibrary;
@@ -42,6 +44,7 @@ final class ServerDeployment implements AutoCloseable {
     private final DeployTarget target;
     private final IdLayout layout;
     private final DeploySettings settings;
+    private final List<FlywayMigration> migrations;
     private final Connection control;
     private final List<ShardPlan> tried = new ArrayList<>();
     private final Collection<ShardFailure> failures = new ArrayList<>();
@@ -63,22 +66,33 @@ final class ServerDeployment implements AutoCloseable {
     /** The reason why a changeset cannot be deployed to a shard, and what to do. */
     record Refusal(String why, Advice advice) {}
 
-    private ServerDeployment(DeployTarget target, IdLayout layout, DeploySettings settings, Connection control) {
+    private ServerDeployment(
+            DeployTarget target,
+            IdLayout layout,
+            DeploySettings settings,
+            List<FlywayMigration> migrations,
+            Connection control) {
         this.target = target;
         this.layout = layout;
         this.settings = settings;
+        this.migrations = migrations;
         this.control = control;
     }
 
     /**
      * Connects and determines what each shard needs. Changes nothing on the server.
      *
+     * @param migrations Flyway's, if the changesets come from there
      * @throws DeployException if another deployment is running on this server, or it has another epoch or a newer function library
      */
     static ServerDeployment prepare(
-            DeployTarget target, IdLayout layout, List<ShardChangeSet> changeSets, DeploySettings settings)
+            DeployTarget target,
+            IdLayout layout,
+            List<ShardChangeSet> changeSets,
+            List<FlywayMigration> migrations,
+            DeploySettings settings)
             throws SQLException {
-        ServerDeployment deployment = new ServerDeployment(target, layout, settings, target.connect());
+        ServerDeployment deployment = new ServerDeployment(target, layout, settings, migrations, target.connect());
         try {
             SchemaLock.take(deployment.control, target.server(), LOCK_PATIENCE);
             deployment.checkLibrary();
@@ -138,7 +152,7 @@ final class ServerDeployment implements AutoCloseable {
                                     "shard %s on server %s has had changeset %s as %s"
                                             .formatted(shard, target.server(), changeSet.key(), before),
                                     SAME)));
-                } else if (step.isEmpty() && isEdited(changeSet, had)) {
+                } else if (step.isEmpty() && !changeSet.isFlyway() && isEdited(changeSet, had)) {
                     refusals.add(new Refusal(
                             "changeset %s was edited after shard %s on server %s had it: its checksum was %s, now it is %s"
                                     .formatted(
@@ -150,6 +164,11 @@ final class ServerDeployment implements AutoCloseable {
                             EDITED));
                 }
             }
+            settings.flyway()
+                    .ifPresent(order -> FlywayHistory.problems(had, migrations, order)
+                            .forEach(problem -> refusals.add(new Refusal(
+                                    "shard %s on server %s: %s".formatted(shard, target.server(), problem.what()),
+                                    problem.advice()))));
             plans.add(new ShardPlan(shard, !isPresent, steps));
         });
     }

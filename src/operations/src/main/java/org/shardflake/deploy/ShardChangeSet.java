@@ -8,15 +8,17 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.flyway.FlywayHistory;
+import org.shardflake.flyway.FlywayMigration;
 
 /**
  * A changeset as the SQL that deploys it to a shard.
  *
  * <p>Table names in it are unqualified, or qualified by {@link #TEMPLATE_SCHEMA}, which stands for the shard's schema.
  *
- * @param path its changelog file
+ * @param path its changelog file, or what Flyway's migrations have in its place
  * @param files where its text may be, as paths below the search path
- * @param checksum Liquibase's, the same for all shards
+ * @param checksum Liquibase's or Flyway's, the same for all shards
  * @param sql its statements
  * @param rollbackSql the statements that undo it; none if it cannot be undone
  * @param inTransaction whether it can share a transaction with others; false for CREATE INDEX CONCURRENTLY, for example
@@ -59,6 +61,11 @@ record ShardChangeSet(
     @Override
     public List<String> sql() {
         return later.flatMap(LaterSql::made).orElse(sql);
+    }
+
+    /** Whether it is a migration of Flyway's, which {@link FlywayHistory} compares with those that a shard has had. */
+    boolean isFlyway() {
+        return path.equals(FlywayMigration.PATH);
     }
 
     /** Whether its SQL is known. */
@@ -111,9 +118,15 @@ record ShardChangeSet(
         int version = checksum.indexOf(':') + 1;
         return before != null
                 && before.startsWith(checksum.substring(0, version))
-                && !before.equals(checksum)
+                && !ofText(before).equals(ofText(checksum))
                 && !validChecksums.contains(before)
                 && !validChecksums.contains(ANY);
+    }
+
+    /** A checksum without what Flyway's has behind a second colon, for the values of placeholders. */
+    private static String ofText(String checksum) {
+        int second = checksum.indexOf(':', checksum.indexOf(':') + 1);
+        return second < 0 ? checksum : checksum.substring(0, second);
     }
 
     /** Identifies a changeset in messages. */

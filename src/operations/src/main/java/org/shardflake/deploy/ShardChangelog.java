@@ -7,6 +7,7 @@ package org.shardflake.deploy;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.util.ArrayList;
@@ -54,10 +55,12 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
+import org.shardflake.flyway.FlywayDirectory;
+import org.shardflake.flyway.FlywayMigration;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.sql.LiquibaseRun;
 
-/** Reads a Liquibase changelog, in any of its formats, into the SQL of its changesets. */
+/** Reads a Liquibase changelog, in any of its formats, or Flyway's migrations, into the SQL of its changesets. */
 final class ShardChangelog implements AutoCloseable {
 
     /** The line that begins a changeset of formatted SQL. */
@@ -70,6 +73,7 @@ final class ShardChangelog implements AutoCloseable {
     private final ResourceAccessor resources;
     private final String file;
     private final Map<String, ChangeSet> byKey = new HashMap<>();
+    private List<FlywayMigration> migrations = List.of();
     private @Nullable DatabaseChangeLog parsed;
 
     private ShardChangelog(DeploySettings settings, ResourceAccessor resources, String file) {
@@ -85,6 +89,9 @@ final class ShardChangelog implements AutoCloseable {
      */
     static ShardChangelog open(Path changelog, DeploySettings settings) {
         Path absolute = changelog.toAbsolutePath().normalize();
+        if (settings.flyway().isPresent()) {
+            return of(absolute, settings);
+        }
         Path directory = settings.searchPath().toAbsolutePath().normalize();
         if (!absolute.startsWith(directory)) {
             throw new DeployException(
@@ -97,6 +104,20 @@ final class ShardChangelog implements AutoCloseable {
             return new ShardChangelog(settings, new DirectoryResourceAccessor(directory), file);
         } catch (IOException e) {
             throw new DeployException("cannot read directory %s: %s".formatted(directory, e.getMessage()), e);
+        }
+    }
+
+    private static ShardChangelog of(Path migrations, DeploySettings settings) {
+        if (!Files.isDirectory(migrations)) {
+            throw new DeployException(
+                    ShardflakeException.Kind.FAILURE,
+                    "there is no directory %s".formatted(migrations),
+                    "name the one with the migrations, such as V1__photos.sql");
+        }
+        try {
+            return new ShardChangelog(settings, new DirectoryResourceAccessor(migrations), migrations.toString());
+        } catch (IOException e) {
+            throw new DeployException("cannot read directory %s: %s".formatted(migrations, e.getMessage()), e);
         }
     }
 
@@ -115,7 +136,7 @@ final class ShardChangelog implements AutoCloseable {
      */
     List<ShardChangeSet> read() {
         try {
-            return quietly(this::changeSets);
+            return settings.flyway().isPresent() ? readMigrations() : quietly(this::changeSets);
         } catch (DeployException e) {
             throw e;
         } catch (Exception e) {
@@ -146,6 +167,38 @@ final class ShardChangelog implements AutoCloseable {
             return cause.toString(); // Its message is just the name, or blank.
         }
         return String.valueOf(cause.getMessage() == null ? failure.getMessage() : cause.getMessage());
+    }
+
+    private List<ShardChangeSet> readMigrations() throws IOException {
+        migrations = FlywayDirectory.read(Path.of(file), settings.parameters(), ShardChangeSet.TEMPLATE_SCHEMA);
+        return migrations.stream().map(ShardChangelog::changeSet).toList();
+    }
+
+    private static ShardChangeSet changeSet(FlywayMigration migration) {
+        return new ShardChangeSet(
+                migration.id(),
+                migration.description(),
+                FlywayMigration.PATH,
+                List.of(migration.file()),
+                migration.checksum(),
+                migration.file(),
+                migration.sql(),
+                Optional.empty(),
+                migration.inTransaction(),
+                migration.isRepeatable(),
+                false,
+                false,
+                migration.sql().stream().anyMatch(StraySql::lasts),
+                migration.refusal(),
+                Optional.empty(),
+                migration.otherChecksum().stream().collect(Collectors.toSet()),
+                Optional.empty(),
+                List.of());
+    }
+
+    /** Flyway's migrations, after {@link #read}; none if it is Liquibase's changelog. */
+    List<FlywayMigration> migrations() {
+        return migrations;
     }
 
     private List<ShardChangeSet> changeSets() throws Exception {

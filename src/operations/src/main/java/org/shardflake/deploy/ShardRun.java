@@ -580,6 +580,9 @@ final class ShardRun {
                 execute(sql);
             } else {
                 gathered.append(sql).append("\n;\n"); // the last line may be a comment
+                if (SqlEffects.endsMessage(sql)) {
+                    flush();
+                }
             }
         }
 

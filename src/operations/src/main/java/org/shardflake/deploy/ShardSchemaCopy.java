@@ -165,7 +165,7 @@ public final class ShardSchemaCopy {
     private List<String> rehearse(NewShard shard) throws SQLException {
         try (Sql.Ending ending = Sql.rollingBack(target)) {
             execute("SET LOCAL lock_timeout = '5s'");
-            execute(creation(List.of(shard)));
+            executeAll(creation(List.of(shard)));
             dropOtherChecks(shard);
             return carried(shard.number());
         } catch (SQLException e) {
@@ -198,7 +198,7 @@ public final class ShardSchemaCopy {
         }
     }
 
-    private String creation(List<NewShard> shards) throws SQLException {
+    private List<String> creation(List<NewShard> shards) throws SQLException {
         List<String> statements = new ArrayList<>();
         Optional<String> owner = writer();
         // All schemas before any table, see CreationBatches.
@@ -229,13 +229,13 @@ public final class ShardSchemaCopy {
             }
             statements.add("SELECT shardflake.fence_shard(%s)".formatted(shard.number()));
         }
-        return String.join("\n;\n", statements); // the last line of one may be a comment
+        return statements;
     }
 
     private void create(List<NewShard> shards) throws SQLException {
         try {
             Sql.inTransaction(target, () -> {
-                execute(creation(shards));
+                executeAll(creation(shards));
                 for (NewShard shard : shards) {
                     dropOtherChecks(shard);
                     // A schema that was not dropped by drop_shard has left its lines.
@@ -481,6 +481,19 @@ public final class ShardSchemaCopy {
     private boolean isAcrossVersions() throws SQLException {
         return source.getMetaData().getDatabaseMajorVersion()
                 != target.getMetaData().getDatabaseMajorVersion();
+    }
+
+    /** Executes statements, in few messages. */
+    private void executeAll(List<String> statements) throws SQLException {
+        StringBuilder message = new StringBuilder();
+        for (String statement : statements) {
+            message.append(statement).append("\n;\n"); // the last line may be a comment
+            if (SqlEffects.endsMessage(statement)) {
+                execute(message.toString());
+                message.setLength(0);
+            }
+        }
+        execute(message.toString());
     }
 
     private void execute(String sql) throws SQLException {

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
@@ -25,7 +26,14 @@ final class SqlEffects {
     private static final Set<String> DEFINITIONS =
             Set.of("index", "function", "procedure", "trigger", "type", "domain", "view");
 
+    private static final Pattern ATOMIC = Pattern.compile("\\bATOMIC\\b", Pattern.CASE_INSENSITIVE);
+
     private SqlEffects() {}
+
+    /** Whether a statement has to be the last of a message: the driver does not find the end of a body that {@code BEGIN ATOMIC} begins. */
+    static boolean endsMessage(String sql) {
+        return ATOMIC.matcher(sql).find();
+    }
 
     /**
      * Whether SQL has the same effect whether or not the tables before it have got their ids: the definition of a table, an index or the

@@ -1,5 +1,5 @@
 /**
- * Deploys one Liquibase changelog to the schemas of all shards.
+ * Deploys one Liquibase changelog, or the SQL migrations of Flyway, to the schemas of all shards.
  *
  * <p>Begin with {@link org.shardflake.deploy.SchemaDeployer}. Liquibase reads the changelog and generates its SQL once; each
  * shard gets that SQL in one transaction together with its lines of Liquibase's history, so a shard either matches the

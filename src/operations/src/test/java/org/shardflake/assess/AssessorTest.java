@@ -108,6 +108,28 @@ class AssessorTest {
             ANALYZE
             """;
 
+    /** Its name may be another one. */
+    @Test
+    void theHistoryOfFlywayIsNoTableToShard() throws SQLException {
+        execute("""
+                CREATE SCHEMA old;
+                CREATE TABLE old."made %s" (installed_rank int PRIMARY KEY, version text, description text, type text, script text, checksum int,
+                    installed_by text, installed_on timestamp, execution_time int, success boolean);
+                INSERT INTO old."made %s" VALUES (1, '9', '', 'SQL', '', 1, '', now(), 1, true), (2, '10', '', 'SQL', '', 1, '', now(), 1, true),
+                    (3, NULL, 'view', 'SQL', '', 1, '', now(), 1, true)
+                """);
+        try {
+            Assessment shop = Assessor.assess(url, null, "");
+
+            assertThat(places(shop).keySet()).contains("users").noneMatch(name -> name.contains("made"));
+            assertThat(shop.obstacles())
+                    .extracting(Obstacle::problem)
+                    .contains("Flyway's history, old.\"made %s\", whose last version is 10");
+        } finally {
+            execute("DROP SCHEMA old CASCADE");
+        }
+    }
+
     @Test
     void everyTableOfAShopHasAPlace() throws SQLException {
         Assessment shop = Assessor.assess(url, null, "");

@@ -6,16 +6,23 @@ package org.shardflake.cli.command.option;
 
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.flyway.FlywayOrder;
 import picocli.CommandLine.Option;
 
 /** The options that name a changelog. */
 public final class ChangelogMixin {
 
+    private static final String FLYWAY = "flyway:";
+
     @Option(
             names = "--changelog",
             paramLabel = "FILE",
             required = true,
-            description = "The changelog: XML, YAML, JSON or formatted SQL, written as for one schema.")
+            description =
+                    "The changelog: XML, YAML, JSON or formatted SQL, written as for one schema; or flyway:DIRECTORY,"
+                            + " a directory of Flyway's SQL migrations.")
     private Path changelog;
 
     @Option(
@@ -25,8 +32,36 @@ public final class ChangelogMixin {
                     + " changelog is below it, otherwise the changelog's own).")
     private @Nullable Path searchPath;
 
+    /** The changelog's file, or the directory of Flyway's migrations. */
     public Path file() {
-        return changelog;
+        return file(changelog);
+    }
+
+    /** Settings for this changelog, which may be Flyway's. */
+    public DeploySettings settings(DeploySettings settings, FlywayOrder order) {
+        return settings(changelog, settings, order);
+    }
+
+    /** The file or directory given for a changelog, without the word that marks Flyway's. */
+    public static Path file(Path given) {
+        if (!isFlyway(given)) {
+            return given;
+        }
+        String directory = given.toString().substring(FLYWAY.length());
+        if (directory.isEmpty()) {
+            throw CliException.usage(
+                    "%s lacks the directory of the migrations, as in flyway:db/migration".formatted(given));
+        }
+        return Path.of(directory);
+    }
+
+    /** Settings for the given changelog. */
+    public static DeploySettings settings(Path given, DeploySettings settings, FlywayOrder order) {
+        return isFlyway(given) ? settings.withFlyway(order) : settings;
+    }
+
+    private static boolean isFlyway(Path given) {
+        return given.toString().startsWith(FLYWAY);
     }
 
     public Path searchPath() {

@@ -30,7 +30,8 @@ public final class DeployMixin {
     @Option(
             names = "--parameter",
             paramLabel = "NAME=VALUE",
-            description = "A changelog parameter besides shard.schema, the schema of the tables. May be repeated.")
+            description =
+                    "A changelog parameter besides shard.schema, the schema of the tables, or the value of a placeholder of Flyway's. May be repeated.")
     private Map<String, String> parameters = new LinkedHashMap<>();
 
     @Mixin

@@ -14,6 +14,7 @@ import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.command.option.ServerNames;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.RowChecks;
+import org.shardflake.flyway.FlywayOrder;
 import org.shardflake.reference.ReferenceTables;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -69,6 +70,8 @@ final class ReferenceDeployCommand implements Runnable {
     }
 
     private DeploySettings settings() {
-        return deployment.settings(changelog.searchPath(), 1, 1, 0, true, false, RowChecks.RECORDED);
+        return changelog.settings(
+                deployment.settings(changelog.searchPath(), 1, 1, 0, true, false, RowChecks.RECORDED),
+                FlywayOrder.STRICT);
     }
 }

@@ -23,6 +23,7 @@ import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.RowChecks;
 import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.flyway.FlywayOrder;
 import org.shardflake.move.FollowedMoves;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -34,7 +35,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "deploy",
         description = {
-            "Deploys a Liquibase changelog, written as for one schema, to every shard.",
+            "Deploys a Liquibase changelog, or Flyway's SQL migrations, written as for one schema, to every shard.",
             "Starts with one shard, and stops there if the changelog is at fault. Each shard is deployed"
                     + " completely or left unchanged; if one fails, the others continue. Run the command again to do only"
                     + " what is left. New shards are created on their server, and new tables get their ids, fences and"
@@ -105,6 +106,12 @@ final class SchemaDeployCommand implements Callable<Integer> {
             names = "--allow-public",
             description = "Allow changesets that name schema public, which the shards of a server share.")
     private boolean allowPublic;
+
+    @Option(
+            names = "--out-of-order",
+            description =
+                    "With flyway:DIRECTORY, deploy migrations whose version is lower than one that a shard has had, as Flyway's outOfOrder does.")
+    private boolean outOfOrder;
 
     @Option(
             names = "--dry-run",
@@ -181,13 +188,15 @@ final class SchemaDeployCommand implements Callable<Integer> {
     }
 
     private DeploySettings settings(ShardMap map) {
-        return deployment.settings(
-                changelog.searchPath(),
-                tries,
-                parallel,
-                rest,
-                failFast,
-                allowPublic,
-                new RowChecks(!noChecks, uidColumn, map.sharding().shardCount()));
+        return changelog.settings(
+                deployment.settings(
+                        changelog.searchPath(),
+                        tries,
+                        parallel,
+                        rest,
+                        failFast,
+                        allowPublic,
+                        new RowChecks(!noChecks, uidColumn, map.sharding().shardCount())),
+                outOfOrder ? FlywayOrder.OUT_OF_ORDER : FlywayOrder.STRICT);
     }
 }

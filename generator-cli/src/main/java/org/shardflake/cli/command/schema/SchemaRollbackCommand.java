@@ -23,6 +23,7 @@ import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.flyway.FlywayOrder;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -133,14 +134,16 @@ final class SchemaRollbackCommand implements Callable<Integer> {
     private SchemaDeployer prepare(ShardMap map) throws InterruptedException {
         List<DeployTarget> shards = targets.targets(map, catalog);
         DeploySettings plain = DeploySettings.defaults(changelog.searchPath());
-        DeploySettings settings = deployment.settings(
-                plain.searchPath(),
-                plain.tries(),
-                plain.connections(),
-                plain.rest(),
-                false,
-                allowPublic,
-                plain.checks());
+        DeploySettings settings = changelog.settings(
+                deployment.settings(
+                        plain.searchPath(),
+                        plain.tries(),
+                        plain.connections(),
+                        plain.rest(),
+                        false,
+                        allowPublic,
+                        plain.checks()),
+                FlywayOrder.OUT_OF_ORDER);
         SchemaDeployer deployer = SchemaDeployer.prepare(changelog.file(), shards, map.layout(), settings);
         try {
             catalog.installation().requireUnmoved(shards);

@@ -22,6 +22,7 @@ import org.shardflake.cli.output.TableWriter;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.SchemaDeployer;
 import org.shardflake.deploy.SchemaStatus;
+import org.shardflake.flyway.FlywayOrder;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -58,7 +59,7 @@ public final class SchemaStatusCommand implements Callable<Integer> {
             names = "--changelog",
             paramLabel = "FILE",
             description =
-                    "Also say how many shards lack changesets of this changelog; schema deploy --dry-run shows the SQL.")
+                    "Also say how many shards lack changesets of this changelog, or of flyway:DIRECTORY; schema deploy --dry-run shows the SQL.")
     private @Nullable Path changelog;
 
     @Mixin
@@ -78,9 +79,10 @@ public final class SchemaStatusCommand implements Callable<Integer> {
     /** The number of shards that a deployment of the changelog would change. */
     private int pending(Path file) throws InterruptedException {
         ShardMap map = catalog.catalog().load();
-        DeploySettings settings = DeploySettings.defaults(ChangelogMixin.searchPath(file));
-        try (SchemaDeployer deployer =
-                SchemaDeployer.prepare(file, targets.targets(map, catalog), map.layout(), settings)) {
+        DeploySettings settings = ChangelogMixin.settings(
+                file, DeploySettings.defaults(ChangelogMixin.searchPath(file)), FlywayOrder.OUT_OF_ORDER);
+        try (SchemaDeployer deployer = SchemaDeployer.prepare(
+                ChangelogMixin.file(file), targets.targets(map, catalog), map.layout(), settings)) {
             return deployer.pendingShards();
         }
     }

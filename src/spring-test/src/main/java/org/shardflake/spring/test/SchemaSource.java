@@ -21,6 +21,7 @@ import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.RowChecks;
+import org.shardflake.flyway.FlywayOrder;
 import org.shardflake.install.Installation;
 import org.shardflake.server.ServerUrl;
 import org.springframework.core.io.Resource;
@@ -30,10 +31,12 @@ import org.springframework.util.ResourceUtils;
 /**
  * The changelog that an installation for tests gets.
  *
- * @param location {@code classpath:} and a path, or the path of a file below the working directory
+ * @param location {@code classpath:} and a path, or the path of a file below the working directory; or {@code flyway:} and the same for a directory
  * @param uidColumn the column that holds the uid, or empty
  */
 record SchemaSource(String location, String uidColumn) {
+
+    private static final String FLYWAY = "flyway:";
 
     /**
      * Sets up an installation, whose catalog is on the first server.
@@ -56,7 +59,7 @@ record SchemaSource(String location, String uidColumn) {
                     .referenceTables(map)
                     .deploy(
                             its.resolve(reference.path()),
-                            DeploySettings.defaults(its),
+                            reference.settings(its),
                             map.layout(),
                             servers.get(0).name());
         }
@@ -69,37 +72,54 @@ record SchemaSource(String location, String uidColumn) {
     }
 
     private DeploySettings settings(Path root, int shards) {
-        DeploySettings defaults = DeploySettings.defaults(root);
+        DeploySettings defaults = settings(root);
         return uidColumn.isEmpty() ? defaults : defaults.withChecks(new RowChecks(true, uidColumn, shards));
     }
 
+    private DeploySettings settings(Path root) {
+        DeploySettings defaults = DeploySettings.defaults(root);
+        return isFlyway() ? defaults.withFlyway(FlywayOrder.STRICT) : defaults;
+    }
+
+    private boolean isFlyway() {
+        return location.startsWith(FLYWAY);
+    }
+
+    /** The location of the file or directory, whichever tool it is for. */
+    private String place() {
+        return isFlyway() ? location.substring(FLYWAY.length()) : location;
+    }
+
     private boolean isResource() {
-        return location.startsWith(ResourceUtils.CLASSPATH_URL_PREFIX);
+        return place().startsWith(ResourceUtils.CLASSPATH_URL_PREFIX);
     }
 
     /** The path below the root. */
     private String path() {
-        return isResource() ? location.substring(ResourceUtils.CLASSPATH_URL_PREFIX.length()) : location;
+        return isResource() ? place().substring(ResourceUtils.CLASSPATH_URL_PREFIX.length()) : place();
     }
 
     /** The directory where its includes are looked for. */
     private Path root() {
         try {
             Path root = isResource() ? rootOfResource() : Path.of("").toAbsolutePath();
-            if (!Files.isRegularFile(root.resolve(path()))) {
+            Path its = root.resolve(path());
+            if (isFlyway() ? !Files.isDirectory(its) : !Files.isRegularFile(its)) {
                 throw new FileNotFoundException(root.resolve(path()) + " does not exist");
             }
             return root;
         } catch (IOException e) {
             throw new IllegalArgumentException(
-                    "there is no changelog %s: name a resource, as classpath:db/photos.sql, or a file below the working directory, %s"
+                    (isFlyway()
+                                    ? "there is no directory %s: name a resource, as flyway:classpath:db/migration, or a directory below the working directory, %s"
+                                    : "there is no changelog %s: name a resource, as classpath:db/photos.sql, or a file below the working directory, %s")
                             .formatted(location, Path.of("").toAbsolutePath()),
                     e);
         }
     }
 
     private Path rootOfResource() throws IOException {
-        URL url = ResourceUtils.getURL(location);
+        URL url = ResourceUtils.getURL(place());
         if (ResourceUtils.isJarURL(url)) {
             return unpacked();
         }
@@ -113,7 +133,7 @@ record SchemaSource(String location, String uidColumn) {
     /** Unpacks the changelog's directory for Liquibase if integration tests have the application as a jar. */
     private Path unpacked() throws IOException {
         Path root = Files.createTempDirectory("shardflake-changelog");
-        String first = path().contains("/") ? path().replaceFirst("/.*", "/**") : path();
+        String first = path().contains("/") || isFlyway() ? path().replaceFirst("/.*|$", "/**") : path();
         for (Resource resource : new PathMatchingResourcePatternResolver().getResources("classpath:" + first)) {
             Path copy = root.resolve(resource.getURL().toString().replaceFirst(".*!/", ""));
             if (resource.isReadable()) {

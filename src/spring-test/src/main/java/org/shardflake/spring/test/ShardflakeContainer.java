@@ -50,7 +50,7 @@ public final class ShardflakeContainer extends GenericContainer<ShardflakeContai
         waitingFor(Wait.forLogMessage(".*database system is ready to accept connections.*\\s", 2));
     }
 
-    /** Sets the changelog of the shards: {@code classpath:db/photos.sql}, or a path below the working directory. */
+    /** Sets the changelog of the shards: {@code classpath:db/photos.sql}, a path below the working directory, or {@code flyway:classpath:db/migration} for Flyway's migrations. */
     public ShardflakeContainer withChangelog(String location) {
         changelog = location;
         return this;

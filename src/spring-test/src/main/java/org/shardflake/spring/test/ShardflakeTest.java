@@ -32,7 +32,7 @@ import java.lang.annotation.Target;
 @Target(ElementType.TYPE)
 public @interface ShardflakeTest {
 
-    /** The changelog of the shards: {@code classpath:db/photos.sql}, or a path below the working directory. */
+    /** The changelog of the shards: {@code classpath:db/photos.sql}, a path below the working directory, or {@code flyway:classpath:db/migration} for Flyway's migrations. */
     String value();
 
     /** The column that holds the uid, as given to {@code schema deploy --uid-column}; empty for none. */

@@ -97,6 +97,19 @@ class ShardflakeTestTest {
     @ShardflakeTest("classpath:db/absent.sql")
     private static final class Absent {}
 
+    @ShardflakeTest("flyway:classpath:db/migration")
+    private static final class WithFlyway {}
+
+    @Test
+    void shardsMayHaveTheMigrationsOfFlyway() throws Exception {
+        try (ShardRouter flyway = ShardRouter.builder()
+                .catalog(TestInstallation.catalog(wanted(WithFlyway.class)))
+                .build()) {
+            assertThat(flyway.count(ShardQuery.of("SELECT title FROM ${shard.schema}.titles", row -> row.getString(1))))
+                    .isEqualTo(8);
+        }
+    }
+
     @Test
     void aChangelogThatFailsSaysSoEachTime() {
         for (int i = 0; i < 2; i++) {
@@ -113,5 +126,9 @@ class ShardflakeTestTest {
         assertThatThrownBy(() -> new SchemaSource("absent.sql", "")
                         .install(List.of(), server -> ServerUrl.parse(server.url()), 1))
                 .hasMessageContaining("there is no changelog absent.sql");
+        assertThatThrownBy(() -> new SchemaSource("flyway:classpath:db/photos.sql", "")
+                        .install(List.of(), server -> ServerUrl.parse(server.url()), 1))
+                .hasMessageContaining(
+                        "there is no directory flyway:classpath:db/photos.sql: name a resource, as flyway:classpath:db/migration");
     }
 }

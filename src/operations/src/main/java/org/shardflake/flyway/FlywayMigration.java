@@ -1,0 +1,57 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.flyway;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A migration of Flyway's: a versioned one, which runs once, or a repeatable one, which runs again when it has changed.
+ *
+ * @param id its version, the same for all ways to write it; {@link #REPEATABLE} if it has none
+ * @param version its version as in the name of its file; empty if it is repeatable
+ * @param description as in Flyway's history, with at most 200 characters
+ * @param file its path below the directory
+ * @param checksum Flyway's, after {@link #CHECKSUM}; behind another colon one of the SQL that placeholders have changed
+ * @param otherChecksum the checksum of a repeatable migration whose placeholders are not filled in, which counts as equal
+ * @param sql its statements
+ * @param inTransaction whether Flyway would run them in a transaction
+ * @param refusal why shards cannot have it, as the predicate of a sentence about it
+ */
+public record FlywayMigration(
+        String id,
+        String version,
+        String description,
+        String file,
+        String checksum,
+        Optional<String> otherChecksum,
+        List<String> sql,
+        boolean inTransaction,
+        Optional<String> refusal) {
+
+    /** The text in a shard's history in place of a changelog's file. */
+    public static final String PATH = "flyway";
+
+    /** The id of a repeatable migration. */
+    public static final String REPEATABLE = "R";
+
+    /** The text before Flyway's checksum in a history. */
+    static final String CHECKSUM = "flyway:";
+
+    /** Whether it runs again when it has changed. */
+    public boolean isRepeatable() {
+        return id.equals(REPEATABLE);
+    }
+
+    /** The name in a shard's history. */
+    String key() {
+        return PATH + "::" + id + "::" + description;
+    }
+
+    /** Flyway's checksum in what a history has. */
+    static String number(String checksum) {
+        return checksum.startsWith(CHECKSUM) ? checksum.split(":", -1)[1] : checksum;
+    }
+}

@@ -1,0 +1,15 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/**
+ * Flyway's SQL migrations: a directory of files as Flyway names, orders, fills in and checks them.
+ *
+ * <p>{@link org.shardflake.flyway.FlywayDirectory} reads one. {@code org.shardflake.deploy} deploys what it has to shards; Flyway itself
+ * is not used.
+ */
+@NullMarked
+package org.shardflake.flyway;
+
+import org.jspecify.annotations.NullMarked;

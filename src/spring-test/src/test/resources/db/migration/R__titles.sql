@@ -1,0 +1,1 @@
+CREATE OR REPLACE VIEW titles AS SELECT title FROM photo UNION SELECT 'none';

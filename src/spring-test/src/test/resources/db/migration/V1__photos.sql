@@ -1,0 +1,1 @@
+CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL, title text NOT NULL);
