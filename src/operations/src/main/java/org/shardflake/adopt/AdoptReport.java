@@ -13,4 +13,9 @@ package org.shardflake.adopt;
  * @param comparedRows how many rows this run found equal in the table and the shards; -1 if it did not compare them
  */
 public record AdoptReport(
-        String table, String into, AdoptState state, int shards, long copiedRows, long changes, long comparedRows) {}
+        String table, String into, AdoptState state, int shards, long copiedRows, long changes, long comparedRows) {
+
+    AdoptReport with(long otherChanges) {
+        return new AdoptReport(table, into, state, shards, copiedRows, otherChanges, comparedRows);
+    }
+}

@@ -30,7 +30,6 @@ import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
-import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.compare.ForeignKeys;
 import org.shardflake.compare.ForeignKeys.ForeignKey;
 import org.shardflake.compare.Rows;
@@ -50,9 +49,6 @@ import org.shardflake.sql.AdvisoryLock;
  */
 public final class Adopter implements AutoCloseable {
 
-    /** The oldest PostgreSQL version that a table can be adopted from. */
-    private static final int OLDEST_VERSION = 12;
-
     private static final int NOT_COMPARED = -1;
 
     /** Limit on clashes of rows once all outstanding changes have been brought over together. */
@@ -62,9 +58,10 @@ public final class Adopter implements AutoCloseable {
     private static final Set<String> CLASH = Set.of("23505", "23P01");
 
     private final AdoptSettings settings;
+    private final AdoptSession session;
+    private final boolean isAlone;
     private final UUID installation;
     private final OpenAdoptions open;
-    private final String database;
     private final ShardMap map;
     private final AdoptListener listener;
     private final Connection connection;
@@ -72,51 +69,63 @@ public final class Adopter implements AutoCloseable {
     private final TableFacts table;
     private final String into;
     private final Column key;
-    private final KeyExpression keyExpression;
+    private final Route route;
     private final TableChecks checks;
     private final List<Column> shardColumns;
     private final OldTable old;
     private final ChangeJournal journal;
+    private boolean isLocked;
     private long changes;
 
-    private Adopter(
-            AdoptSettings settings,
-            Connection connection,
-            List<String> searchPath,
-            String database,
-            ServerUrl catalog,
-            ShardMap map,
-            Function<Server, ServerUrl> urls,
-            AdoptListener listener)
+    /**
+     * A table with its way to the shards.
+     *
+     * @param children the routes of adopted tables whose rows have the keys of this one's
+     */
+    record Routed(Route route, List<Route> children) {}
+
+    private Adopter(AdoptSettings settings, AdoptSession session, @Nullable Routed routed, AdoptListener listener)
             throws SQLException {
         this.settings = settings;
-        this.installation = ShardCatalog.at(catalog).installation();
-        this.open = new OpenAdoptions(catalog);
-        this.database = database;
-        this.map = map;
+        this.session = session;
+        this.isAlone = routed == null;
+        this.installation = session.installation();
+        this.open = session.open();
+        this.map = session.map();
         this.listener = listener;
-        this.connection = connection;
-        this.table = TableFacts.find(connection, settings.table(), searchPath)
-                .orElseThrow(() -> new AdoptRefusedException(
-                        "there is no table %s".formatted(settings.table()), "name it with its schema: app.photo"));
-        TableChecks.checkKind(table);
-        this.into = settings.into() == null ? table.plainName() : settings.into();
-        this.journal = new ChangeJournal(connection, table);
-        this.servers = new ShardServers(map, urls, Sql.text(connection, "SELECT quote_ident(?)", into));
+        this.connection = session.old();
+        TableFacts found = routed == null
+                ? find(settings.table(), session)
+                : routed.route().table();
+        this.into = settings.into() == null ? found.plainName() : settings.into();
+        this.servers = new ShardServers(session, Sql.text(connection, "SELECT quote_ident(?)", into));
         try {
             TableFacts shardTable = findShardTable();
-            this.key = findKey(shardTable);
-            this.keyExpression = KeyExpression.of(key, map.sharding());
+            this.route = routed == null
+                    ? Route.byKey(found, findKey(found, shardTable), map.sharding(), Set.of())
+                    : routed.route();
+            this.table = route.table();
+            this.key = route.key().key();
+            this.journal = new ChangeJournal(connection, table);
             this.checks = new TableChecks(table, shardTable, key, map.sharding());
             List<Column> columns = checks.broughtOver();
             this.shardColumns = columns.stream()
                     .map(column -> shardTable.column(column.name()).orElseThrow())
                     .toList();
-            this.old = new OldTable(connection, table, keyExpression, columns);
+            this.old = new OldTable(connection, route, columns, routed == null ? List.of() : routed.children());
         } catch (SQLException | RuntimeException e) {
             servers.close();
             throw e;
         }
+    }
+
+    /** Looks up a table of the old database that can be adopted. */
+    static TableFacts find(String name, AdoptSession session) throws SQLException {
+        TableFacts found = TableFacts.find(session.old(), name, session.searchPath())
+                .orElseThrow(() -> new AdoptRefusedException(
+                        "there is no table %s".formatted(name), "name it with its schema: app.photo"));
+        TableChecks.checkKind(found);
+        return found;
     }
 
     /**
@@ -135,35 +144,23 @@ public final class Adopter implements AutoCloseable {
             Function<Server, ServerUrl> urls,
             AdoptListener listener) {
         return Sql.translating(() -> {
-            Connection connection = connect(oldDatabase);
+            AdoptSession session = AdoptSession.open(oldDatabase, catalog, map, urls);
             try {
-                int version = connection.getMetaData().getDatabaseMajorVersion();
-                if (version < OLDEST_VERSION) {
-                    throw new AdoptRefusedException(
-                            "the old database is of PostgreSQL %s".formatted(version),
-                            "upgrade it to %s or later first".formatted(OLDEST_VERSION));
-                }
-                return new Adopter(
-                        settings,
-                        connection,
-                        oldDatabase.searchPath(),
-                        oldDatabase.toString(),
-                        catalog,
-                        map,
-                        urls,
-                        listener);
+                return new Adopter(settings, session, null, listener);
             } catch (SQLException | RuntimeException e) {
-                connection.close();
+                session.close();
                 throw e;
             }
         });
     }
 
-    static Connection connect(ServerUrl url) throws SQLException {
-        return url.connect("shardflake adopt");
+    /** One table of several, by a session that is used for others later. */
+    static Adopter of(AdoptSettings settings, AdoptSession session, Routed routed, AdoptListener listener)
+            throws SQLException {
+        return new Adopter(settings, session, routed, listener);
     }
 
-    private Column findKey(TableFacts shardTable) {
+    private Column findKey(TableFacts table, TableFacts shardTable) {
         String name = settings.key() == null ? shardTable.shardKey() : settings.key();
         if (name == null) {
             throw new AdoptRefusedException(
@@ -214,6 +211,9 @@ public final class Adopter implements AutoCloseable {
         return Sql.translating(() -> {
             checks.checkColumns();
             checks.checkNulls(connection);
+            if (journal.find().isEmpty()) {
+                checks.checkKeys(connection);
+            }
             checks.checkLargeObjects(connection);
             checks.checkNewIdsAreAbove(connection, map.layout());
             open.check(table.name());
@@ -241,7 +241,7 @@ public final class Adopter implements AutoCloseable {
     private Optional<Column> foreignIds() throws SQLException {
         List<String> checked = servers.all().get(0).checkedColumns();
         checks.checkUid(checked);
-        return checks.idThatIsNotOfItsShard(connection, checked, keyExpression.of("t"));
+        return checks.idThatIsNotOfItsShard(connection, checked, route.shard("t"));
     }
 
     private void refuseFilled() throws SQLException {
@@ -264,7 +264,7 @@ public final class Adopter implements AutoCloseable {
                             .formatted(adoption.installation(), installation));
         }
         boolean same = adoption.into().equals(into)
-                && adoption.key().equals(key.name())
+                && adoption.key().equals(route.description())
                 && adoption.shardCount() == map.sharding().shardCount();
         if (!same) {
             throw new AdoptRefusedException(
@@ -293,7 +293,8 @@ public final class Adopter implements AutoCloseable {
             forgetFinished();
             return Optional.empty();
         }
-        Adoption adoption = beginOrGoOn();
+        beginOrGoOn();
+        Adoption adoption = prepare();
         copy(adoption);
         catchUp(adoption);
         return Optional.of(adoption);
@@ -316,9 +317,10 @@ public final class Adopter implements AutoCloseable {
             journal.close(adoption);
             listener.closed(table.name());
             try {
-                bringOver(adoption, Long.MAX_VALUE);
+                bringAllOver(adoption);
+                refuseWaiting();
                 long rows = compare(comparison);
-                checkForeignKeys();
+                checkForeignKeys(Set.of(into));
                 journal.finish(adoption);
                 forgetFinished();
                 return report(rows);
@@ -330,7 +332,7 @@ public final class Adopter implements AutoCloseable {
     }
 
     /** Moves may begin again. */
-    private void forgetFinished() throws SQLException {
+    void forgetFinished() throws SQLException {
         UUID mark = journal.find().orElseThrow().mark();
         if (mark != null) {
             open.end(mark);
@@ -355,15 +357,41 @@ public final class Adopter implements AutoCloseable {
     public AdoptReport reopen() {
         return Sql.translating(() -> {
             lock();
-            Adoption adoption = record(requireBegun());
-            if (adoption.state() == AdoptState.FINISHED) {
-                compare(comparison());
-            }
-            if (adoption.state() == AdoptState.FINISHED || adoption.state() == AdoptState.CLOSED) {
-                journal.open(adoption);
-            }
+            checkReopen();
+            openAgain();
             return report(NOT_COMPARED);
         });
+    }
+
+    /** Checks that the shards have no newer rows than the table, and keeps moves from beginning. */
+    void checkReopen() throws SQLException {
+        Adoption adoption = record(requireBegun());
+        if (adoption.state() == AdoptState.FINISHED) {
+            compare(comparison());
+        }
+    }
+
+    void openAgain() throws SQLException {
+        Adoption adoption = requireBegun();
+        if (adoption.state() == AdoptState.FINISHED || adoption.state() == AdoptState.CLOSED) {
+            journal.open(adoption);
+        }
+    }
+
+    /** Refuses to cancel while the shards have rows that the adoption did not bring. */
+    void checkOthers() throws SQLException {
+        Adoption adoption = checkCancel();
+        BroughtRows brought = new BroughtRows(old, shardKey(), comparison(), checks.compared());
+        refuseOthers(brought::findOthers, adoption, "nothing was changed");
+    }
+
+    String name() {
+        return table.name();
+    }
+
+    /** How many changes have been brought over by this object. */
+    long changes() {
+        return changes;
     }
 
     /**
@@ -377,10 +405,12 @@ public final class Adopter implements AutoCloseable {
         return Sql.translating(() -> {
             lock();
             if (journal.find().isEmpty()) {
-                open.forget(table.name(), database); // of a run that was killed at the very end
+                open.forget(table.name(), session.database()); // of a run that was killed at the very end
             }
             Adoption adoption = record(checkCancel());
             BroughtRows brought = new BroughtRows(old, shardKey(), comparison(), checks.compared());
+            servers.lock(table.name());
+            isLocked = true;
             refuseOthers(brought::findOthers, adoption, "nothing was changed");
             refuseReferring();
             journal.beginAgain(adoption);
@@ -447,7 +477,7 @@ public final class Adopter implements AutoCloseable {
         return adoption;
     }
 
-    private boolean isFinished() throws SQLException {
+    boolean isFinished() throws SQLException {
         Optional<Adoption> begun = journal.find();
         begun.ifPresent(this::refuseOther);
         boolean finished = begun.filter(adoption -> adoption.state() == AdoptState.FINISHED)
@@ -462,8 +492,13 @@ public final class Adopter implements AutoCloseable {
 
     private Adoption beginOrGoOn() throws SQLException {
         plan();
+        return begin();
+    }
+
+    /** Begins without the checks, or continues. */
+    Adoption begin() throws SQLException {
         Optional<Adoption> begun = journal.find();
-        Adoption adoption = begun.isPresent() ? begun.get() : journal.begin(installation, into, keyExpression);
+        Adoption adoption = begun.isPresent() ? begun.get() : journal.begin(installation, into, route);
         try {
             adoption = record(adoption);
         } catch (ShardflakeException e) {
@@ -476,17 +511,24 @@ public final class Adopter implements AutoCloseable {
         if (foreignIds.isPresent()) {
             lift(adoption, foreignIds.get());
         }
+        return adoption;
+    }
+
+    /** Makes this session the only one that brings rows of the table, and ready for them. */
+    Adoption prepare() throws SQLException {
+        servers.lock(table.name());
+        isLocked = true;
         for (ShardTables server : servers.all()) {
             server.prepare(shardColumns);
         }
-        return adoption;
+        return requireBegun();
     }
 
     /** Records the adoption in the catalog, which keeps moves from beginning. */
     private Adoption record(Adoption adoption) throws SQLException {
         Adoption complete = journal.complete(adoption);
-        open.begin(
-                new OpenAdoption(Objects.requireNonNull(complete.mark()), table.name(), database, into, Instant.now()));
+        open.begin(new OpenAdoption(
+                Objects.requireNonNull(complete.mark()), table.name(), session.database(), into, Instant.now()));
         return complete;
     }
 
@@ -513,18 +555,22 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Takes the lock, which lasts until the connection ends. */
     private void lock() throws SQLException {
-        Optional<String> holder = new AdvisoryLock("shardflake adopt " + table.name()).take(connection, Duration.ZERO);
+        lock(connection, table.name());
+    }
+
+    /** Takes a table's lock, which lasts until the connection ends. */
+    static void lock(Connection connection, String table) throws SQLException {
+        Optional<String> holder = new AdvisoryLock("shardflake adopt " + table).take(connection, Duration.ZERO);
         if (holder.isPresent()) {
             throw new AdoptRefusedException(
-                    "another run is adopting %s just now: %s holds its lock".formatted(table.name(), holder.get()),
+                    "another run is adopting %s just now: %s holds its lock".formatted(table, holder.get()),
                     "wait for it, or stop it");
         }
     }
 
     /** Stops after the first batch that is not full: later rows have been recorded, like every change. */
-    private void copy(Adoption adoption) throws SQLException {
+    void copy(Adoption adoption) throws SQLException {
         if (adoption.state() != AdoptState.COPYING) {
             return;
         }
@@ -547,11 +593,19 @@ public final class Adopter implements AutoCloseable {
 
     /** A row copied earlier may hold a value that it has since given up, and that a row of this batch now has. */
     private long copyBatch(Adoption adoption, @Nullable List<String> after, List<String> upTo) throws SQLException {
+        boolean areKept = false;
         for (int attempt = 1; ; attempt++) {
             try {
-                long rows = old.read(after, upTo, this::stage);
+                OldTable.Read read = old.read(after, upTo, this::stage);
+                if (read.others() > 0 && !areKept) {
+                    // Then read once more: a row that loses its shard after it was looked for here is in the journal.
+                    old.keepWaiting(adoption, after, upTo);
+                    areKept = true;
+                    forgetStaged();
+                    read = old.read(after, upTo, this::stage);
+                }
                 merge();
-                return rows;
+                return read.rows();
             } catch (SQLException e) {
                 retryAfterClash(e, attempt);
                 bringOver(adoption, old.notedChanges(adoption));
@@ -560,7 +614,8 @@ public final class Adopter implements AutoCloseable {
     }
 
     /** Runs until little is left, or until changes arrive faster than they are brought over while the table takes writes. */
-    private void catchUp(Adoption adoption) throws SQLException {
+    void catchUp(Adoption adoption) throws SQLException {
+        old.retryWaiting(adoption);
         long left = old.notedChanges(adoption);
         long before;
         do {
@@ -568,6 +623,21 @@ public final class Adopter implements AutoCloseable {
             before = left;
             left = old.notedChanges(adoption);
         } while (left > settings.batchRows() && left < before / 2);
+    }
+
+    /** Brings over all changes of a table that takes no more writes, those of rows that had no shard among them. */
+    void bringAllOver(Adoption adoption) throws SQLException {
+        old.retryWaiting(adoption);
+        bringOver(adoption, Long.MAX_VALUE);
+    }
+
+    /** Refuses rows that have no shard. */
+    void refuseWaiting() throws SQLException {
+        List<String> some = old.waiting(requireBegun(), 3);
+        if (!some.isEmpty()) {
+            throw TableChecks.withoutShard(
+                    table.name(), some.stream().map("(%s)"::formatted).toList());
+        }
     }
 
     /**
@@ -601,6 +671,10 @@ public final class Adopter implements AutoCloseable {
         if (!CLASH.contains(String.valueOf(failure.getSQLState())) || attempt == CLASHES) {
             throw failure;
         }
+        forgetStaged();
+    }
+
+    private void forgetStaged() throws SQLException {
         for (ShardTables server : servers.all()) {
             server.forget();
         }
@@ -641,7 +715,7 @@ public final class Adopter implements AutoCloseable {
                 .toList();
     }
 
-    private Rows comparison() throws SQLException {
+    Rows comparison() throws SQLException {
         return comparison(checks.compared());
     }
 
@@ -652,7 +726,7 @@ public final class Adopter implements AutoCloseable {
         return Rows.of(all, servers.example(), columns);
     }
 
-    private long compare(Rows rows) throws SQLException {
+    long compare(Rows rows) throws SQLException {
         Map<Integer, Rows.Digest> found = new ConcurrentHashMap<>();
         List<String> differences = differences(rows, found);
         if (!differences.isEmpty()) {
@@ -667,9 +741,14 @@ public final class Adopter implements AutoCloseable {
         return differences(ShardServers.await(wanted), found);
     }
 
-    /** Checks foreign keys; those that lead to tables still being adopted are left to the table that is finished last. */
-    private void checkForeignKeys() throws SQLException {
+    /**
+     * Checks foreign keys; those that lead to tables still being adopted are left to the table that is finished last.
+     *
+     * @param finished the tables in the shards that are being finished now
+     */
+    void checkForeignKeys(Set<String> finished) throws SQLException {
         Set<String> unfinished = tablesBeingAdopted();
+        unfinished.removeAll(finished);
         List<ForeignKeys.Rows> broken = Collections.synchronizedList(new ArrayList<>());
         servers.onAll(server -> broken.addAll(ForeignKeys.broken(
                 server.connection(),
@@ -737,7 +816,7 @@ public final class Adopter implements AutoCloseable {
                 .toList();
     }
 
-    private AdoptReport report(long comparedRows) throws SQLException {
+    AdoptReport report(long comparedRows) throws SQLException {
         Adoption adoption = journal.find().orElseThrow();
         return new AdoptReport(
                 table.name(),
@@ -752,6 +831,10 @@ public final class Adopter implements AutoCloseable {
     @Override
     public void close() {
         servers.close();
-        Sql.close(connection);
+        if (isAlone) {
+            session.close();
+        } else if (isLocked) {
+            Sql.translating(() -> servers.unlock(table.name()));
+        }
     }
 }

@@ -26,7 +26,9 @@ final class ChangeJournal {
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(30);
     private static final String LOCK_NOT_AVAILABLE = "55P03";
 
+    /** One session at a time: IF NOT EXISTS is no help against another that creates the same. */
     private static final String INSTALL = """
+            SELECT pg_advisory_xact_lock(hashtext('shardflake adopt'));
             CREATE SCHEMA IF NOT EXISTS shardflake_adopt;
             COMMENT ON SCHEMA shardflake_adopt IS 'Tables being brought into shards by shardflake adopt';
             CREATE TABLE IF NOT EXISTS shardflake_adopt.adoption (
@@ -56,28 +58,58 @@ final class ChangeJournal {
     private static final String NOTE = """
             BEGIN
                 IF TG_OP <> 'INSERT' THEN
-                    INSERT INTO shardflake_adopt.changes_%1$s (shardflake_shard, %2$s) VALUES (%3$s, %4$s);
+                    INSERT INTO shardflake_adopt.changes_%1$s (shardflake_shard, %2$s) VALUES (%3$s);
                 END IF;
-                IF TG_OP = 'INSERT' OR (TG_OP = 'UPDATE' AND ROW(%3$s, %4$s)::text <> ROW(%5$s, %6$s)::text) THEN
-                    INSERT INTO shardflake_adopt.changes_%1$s (shardflake_shard, %2$s) VALUES (%5$s, %6$s);
+                IF TG_OP = 'INSERT' OR (TG_OP = 'UPDATE' AND ROW(%3$s)::text <> ROW(%4$s)::text) THEN
+                    INSERT INTO shardflake_adopt.changes_%1$s (shardflake_shard, %2$s) VALUES (%4$s);
                 END IF;
                 RETURN NULL;
             END
             """;
 
+    /** Records rows of a table that others refer to: whether that decided about their keys, and if so for as long as the adoption lasts. */
+    private static final String NOTE_OF_PARENT = """
+            DECLARE
+                v_moved boolean;
+            BEGIN
+                IF TG_OP <> 'INSERT' THEN
+                    v_moved := TG_OP = 'DELETE' OR ROW(%5$s)::text <> ROW(%6$s)::text;
+                    INSERT INTO shardflake_adopt.changes_%1$s (shardflake_shard, %2$s, shardflake_moved) VALUES (%3$s, v_moved);
+                    IF v_moved THEN
+                        INSERT INTO shardflake_adopt.left_%1$s (shardflake_shard, %2$s) VALUES (%3$s);
+                    END IF;
+                END IF;
+                IF TG_OP = 'INSERT' OR (TG_OP = 'UPDATE' AND ROW(%3$s)::text <> ROW(%4$s)::text) THEN
+                    INSERT INTO shardflake_adopt.changes_%1$s (shardflake_shard, %2$s) VALUES (%4$s);
+                END IF;
+                RETURN NULL;
+            END
+            """;
+
+    /** Made from the table, so that columns compare as they do there. */
+    private static final String TABLES = """
+            CREATE TABLE shardflake_adopt.changes_%1$s AS SELECT NULL::integer AS shardflake_shard, %2$s FROM %3$s t WITH NO DATA;
+            ALTER TABLE shardflake_adopt.changes_%1$s ADD COLUMN shardflake_change bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY;
+            """;
+
+    private static final String TABLES_OF_PARENT = """
+            ALTER TABLE shardflake_adopt.changes_%1$s ADD COLUMN shardflake_moved boolean NOT NULL DEFAULT false;
+            CREATE TABLE shardflake_adopt.left_%1$s AS SELECT NULL::integer AS shardflake_shard, %2$s FROM %3$s t WITH NO DATA;
+            COMMENT ON TABLE shardflake_adopt.left_%1$s IS 'What rows were: rows that refer to them may still be in the shards that this leads to';
+            """;
+
     private static final String TRIGGERS = """
-            CREATE TABLE shardflake_adopt.changes_%1$s (shardflake_change bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, shardflake_shard integer, %2$s);
             CREATE FUNCTION shardflake_adopt.note_%1$s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-                SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS %3$s; -- else floats that differ may have one text
-            CREATE TRIGGER shardflake_adopt_note AFTER INSERT OR UPDATE OR DELETE ON %4$s
+                SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS %2$s; -- else floats that differ may have one text
+            CREATE TRIGGER shardflake_adopt_note AFTER INSERT OR UPDATE OR DELETE ON %3$s
                 FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.note_%1$s();
-            CREATE TRIGGER shardflake_adopt_truncate BEFORE TRUNCATE ON %4$s
+            CREATE TRIGGER shardflake_adopt_truncate BEFORE TRUNCATE ON %3$s
                 FOR EACH STATEMENT EXECUTE FUNCTION shardflake_adopt.refuse('55006', 'its rows are in shards, or on their way into them', 'Delete rows instead, or end the adoption with shardflake adopt --cancel.');
-            CREATE TRIGGER shardflake_adopt_closed BEFORE INSERT OR UPDATE OR DELETE ON %4$s
+            CREATE TRIGGER shardflake_adopt_closed BEFORE INSERT OR UPDATE OR DELETE ON %3$s
                 FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.refuse('SF001', 'its rows live in shards now', 'Write to the shards, through the router.');
-            ALTER TABLE %4$s ENABLE ALWAYS TRIGGER shardflake_adopt_note;
-            ALTER TABLE %4$s ENABLE ALWAYS TRIGGER shardflake_adopt_truncate;
-            ALTER TABLE %4$s DISABLE TRIGGER shardflake_adopt_closed;
+            ALTER TABLE %3$s ENABLE ALWAYS TRIGGER shardflake_adopt_note;
+            ALTER TABLE %3$s ENABLE ALWAYS TRIGGER shardflake_adopt_truncate;
+            ALTER TABLE %3$s DISABLE TRIGGER shardflake_adopt_closed;
             """;
 
     /** The owner of the old table, if a superuser other than the owner adopts it. */
@@ -93,6 +125,8 @@ final class ChangeJournal {
             ALTER FUNCTION shardflake_adopt.note_%1$s() OWNER TO %2$s;
             """;
 
+    private static final String OF_PARENT_AS_OWNER = "GRANT INSERT ON shardflake_adopt.left_%s TO %s";
+
     /** Fires per row: a write to a partition through its parent is a statement on the parent. Readers need not wait for it. */
     private static final String CLOSE = "ALTER TABLE %s ENABLE ALWAYS TRIGGER shardflake_adopt_closed";
 
@@ -103,7 +137,7 @@ final class ChangeJournal {
             DROP TRIGGER IF EXISTS shardflake_adopt_truncate ON %2$s;
             DROP TRIGGER IF EXISTS shardflake_adopt_closed ON %2$s;
             DROP FUNCTION IF EXISTS shardflake_adopt.note_%1$s();
-            DROP TABLE IF EXISTS shardflake_adopt.changes_%1$s;
+            DROP TABLE IF EXISTS shardflake_adopt.changes_%1$s, shardflake_adopt.left_%1$s, shardflake_adopt.waiting_%1$s;
             """;
 
     private static final String IS_CLOSED = """
@@ -143,7 +177,7 @@ final class ChangeJournal {
     }
 
     /** Starts recording changes; anything written before is visible to later readers. */
-    Adoption begin(UUID installation, String into, KeyExpression key) throws SQLException {
+    Adoption begin(UUID installation, String into, Route route) throws SQLException {
         withLock(() -> {
             Sql.execute(connection, INSTALL);
             long id = Sql.number(
@@ -152,35 +186,77 @@ final class ChangeJournal {
                     table.name(),
                     installation,
                     into,
-                    key.key().name(),
-                    key.shardCount(),
+                    route.description(),
+                    route.key().shardCount(),
                     UUID.randomUUID());
-            String typed = keyColumns().stream()
-                    .map(column -> column.quoted() + " " + column.type())
-                    .collect(joining(", "));
-            String names = keyColumns().stream().map(Column::quoted).collect(joining(", "));
-            String note =
-                    NOTE.formatted(id, names, key.of("OLD"), table.keyOf("OLD"), key.of("NEW"), table.keyOf("NEW"));
-            Sql.execute(connection, TRIGGERS.formatted(id, typed, Sql.quote(note), table.name()));
-            for (String owner : Sql.list(connection, LESSER_OWNER, row -> row.getString(1), table.name())) {
-                Sql.execute(connection, AS_OWNER.formatted(id, owner));
-            }
+            create(id, route);
         });
         return find().orElseThrow();
     }
 
+    private void create(long id, Route route) throws SQLException {
+        String noted = table.listOf("t", route.noted());
+        Sql.execute(connection, TABLES.formatted(id, noted, table.own()));
+        if (route.hasChildren()) {
+            Sql.execute(connection, TABLES_OF_PARENT.formatted(id, noted, table.own()));
+            for (List<String> columns : route.referred()) {
+                String names = columns.stream().map(this::quoted).collect(joining(", "));
+                Sql.execute(connection, "CREATE INDEX ON shardflake_adopt.left_%s (%s)".formatted(id, names));
+            }
+        }
+        String names = route.noted().stream().map(this::quoted).collect(joining(", "));
+        String note = (route.hasChildren() ? NOTE_OF_PARENT : NOTE)
+                .formatted(
+                        id,
+                        names,
+                        noted(route, "OLD"),
+                        noted(route, "NEW"),
+                        table.listOf("OLD", route.deciding()),
+                        table.listOf("NEW", route.deciding()));
+        Sql.execute(connection, TRIGGERS.formatted(id, Sql.quote(note), table.name()));
+        for (String owner : Sql.list(connection, LESSER_OWNER, row -> row.getString(1), table.name())) {
+            Sql.execute(connection, AS_OWNER.formatted(id, owner));
+            if (route.hasChildren()) {
+                Sql.execute(connection, OF_PARENT_AS_OWNER.formatted(id, owner));
+            }
+        }
+        createWaiting(id);
+    }
+
+    private String quoted(String name) {
+        return table.column(name).orElseThrow().quoted();
+    }
+
+    /** The shard of a row if it has the key itself, and what else is noted of it. */
+    private String noted(Route route, String row) {
+        String shard = route.link() == null ? route.shard(row) : "NULL::integer";
+        return shard + ", " + table.listOf(row, route.noted());
+    }
+
+    private void createWaiting(long id) throws SQLException {
+        Sql.execute(
+                connection,
+                "CREATE TABLE shardflake_adopt.waiting_%1$s AS SELECT %2$s FROM %3$s t WITH NO DATA; COMMENT ON TABLE shardflake_adopt.waiting_%1$s IS 'Rows that have no shard, and are tried again'"
+                        .formatted(id, table.keyOf("t"), table.own()));
+    }
+
     /** Completes an adoption that an older version began. */
     Adoption complete(Adoption adoption) throws SQLException {
-        if (adoption.mark() != null) {
+        boolean hasAll =
+                Sql.isTrue(connection, "SELECT to_regclass(?) IS NOT NULL", SCHEMA + ".waiting_" + adoption.id());
+        if (adoption.mark() != null && hasAll) {
             return adoption;
         }
         withLock(() -> {
             Sql.execute(connection, INSTALL);
             Sql.update(
                     connection,
-                    "UPDATE shardflake_adopt.adoption SET mark = ? WHERE id = ?",
+                    "UPDATE shardflake_adopt.adoption SET mark = coalesce(mark, ?) WHERE id = ?",
                     UUID.randomUUID(),
                     adoption.id());
+            if (!hasAll) {
+                createWaiting(adoption.id());
+            }
         });
         return find().orElseThrow();
     }
@@ -229,12 +305,6 @@ final class ChangeJournal {
                 server);
     }
 
-    private List<Column> keyColumns() {
-        return table.primaryKey().stream()
-                .map(name -> table.column(name).orElseThrow())
-                .toList();
-    }
-
     void copied(Adoption adoption, List<String> to, long rows) throws SQLException {
         Sql.update(
                 connection,
@@ -271,6 +341,14 @@ final class ChangeJournal {
     /** Keeps the triggers, to refuse writes and, if the table is opened again, to record them. */
     void finish(Adoption adoption) throws SQLException {
         set(adoption, AdoptState.FINISHED);
+    }
+
+    /** Finishes several adoptions, all or none. */
+    static void finish(Connection connection, List<String> tables) throws SQLException {
+        Sql.update(
+                connection,
+                "UPDATE shardflake_adopt.adoption SET state = 'FINISHED' WHERE source = ANY (?)",
+                connection.createArrayOf("text", tables.toArray()));
     }
 
     /** Whether writes are refused. */

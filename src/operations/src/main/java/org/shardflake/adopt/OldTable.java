@@ -23,17 +23,24 @@ import org.shardflake.jdbc.Sql;
 /** The rows of the adopted table, read with the shard of each. */
 final class OldTable {
 
-    private final Connection connection;
-    private final TableFacts table;
-    private final KeyExpression key;
-    private final List<Column> columns;
+    private static final int NONE = -1;
 
-    /** @param columns the columns that are brought over */
-    OldTable(Connection connection, TableFacts table, KeyExpression key, List<Column> columns) {
+    private final Connection connection;
+    private final Route route;
+    private final TableFacts table;
+    private final List<Column> columns;
+    private final List<Route> children;
+
+    /**
+     * @param columns the columns that are brought over
+     * @param children the routes of adopted tables whose rows have the keys of this one's
+     */
+    OldTable(Connection connection, Route route, List<Column> columns, List<Route> children) {
         this.connection = connection;
-        this.table = table;
-        this.key = key;
+        this.route = route;
+        this.table = route.table();
         this.columns = columns;
+        this.children = children;
     }
 
     /**
@@ -54,10 +61,10 @@ final class OldTable {
     @Nullable
     Batch nextBatch(@Nullable List<String> after, int rows) throws SQLException {
         String primaryKey = table.keyOf("t");
-        String batch = "SELECT %s FROM ONLY %s t %s ORDER BY %s LIMIT %s"
+        String batch = "SELECT %s FROM %s t %s ORDER BY %s LIMIT %s"
                 .formatted(
                         primaryKey,
-                        table.name(),
+                        table.own(),
                         after == null ? "" : "WHERE ROW(%s) > %s".formatted(primaryKey, row(after)),
                         primaryKey,
                         rows);
@@ -77,11 +84,68 @@ final class OldTable {
                 .collect(joining(", "));
     }
 
-    /** Reads the rows after one primary key up to another, and returns how many there were. */
-    long read(@Nullable List<String> after, List<String> upTo, RowReceiver rows) throws SQLException {
+    /** Reads the rows after one primary key up to another. Those without a shard are counted only. */
+    Read read(@Nullable List<String> after, List<String> upTo, RowReceiver rows) throws SQLException {
+        return copyOut(rowsWhere(between(after, upTo)), rows);
+    }
+
+    private String between(@Nullable List<String> after, List<String> upTo) {
         String primaryKey = table.keyOf("t");
         String from = after == null ? "" : "ROW(%s) > %s AND ".formatted(primaryKey, row(after));
-        return copyOut(rowsWhere("%sROW(%s) <= %s".formatted(from, primaryKey, row(upTo))), rows);
+        return "%sROW(%s) <= %s".formatted(from, primaryKey, row(upTo));
+    }
+
+    /** Records the rows without a shard between two primary keys. Those that lose theirs later are in the journal. */
+    void keepWaiting(Adoption adoption, @Nullable List<String> after, List<String> upTo) throws SQLException {
+        keepWaiting(adoption, between(after, upTo));
+    }
+
+    private void keepWaiting(Adoption adoption, String condition) throws SQLException {
+        Sql.execute(
+                connection,
+                "INSERT INTO %s SELECT %s FROM %s t WHERE %s AND %s IS NULL"
+                        .formatted(waiting(adoption), table.keyOf("t"), table.rows(), condition, route.shard("t")));
+    }
+
+    /** Notes the rows again that had no shard; returns how many. Those that are gone have been noted for that. */
+    long retryWaiting(Adoption adoption) throws SQLException {
+        return Sql.inTransaction(
+                connection,
+                () -> Sql.number(connection, """
+                        WITH again AS (DELETE FROM %1$s RETURNING *),
+                             noted AS (INSERT INTO %2$s (%3$s) SELECT %4$s FROM %5$s t WHERE (%6$s) IN (SELECT %7$s FROM again c) RETURNING 1)
+                        SELECT count(*) FROM noted
+                        """.formatted(
+                                waiting(adoption),
+                                changes(adoption.id()),
+                                names(route),
+                                table.listOf("t", route.noted()),
+                                table.own(),
+                                table.keyOf("t"),
+                                table.keyOf("c"))));
+    }
+
+    /** The primary keys of some rows that have no shard; the journal must have been carried out. */
+    List<String> waiting(Adoption adoption, int limit) throws SQLException {
+        return Sql.list(
+                connection,
+                "SELECT DISTINCT concat_ws(', ', %s) FROM %s c ORDER BY 1 LIMIT %s"
+                        .formatted(table.keyOf("c"), waiting(adoption), limit),
+                row -> row.getString(1));
+    }
+
+    private static String waiting(Adoption adoption) {
+        return ChangeJournal.SCHEMA + ".waiting_" + adoption.id();
+    }
+
+    private static String changes(int id) {
+        return ChangeJournal.SCHEMA + ".changes_" + id;
+    }
+
+    private static String names(Route route) {
+        return route.noted().stream()
+                .map(name -> route.table().column(name).orElseThrow().quoted())
+                .collect(joining(", "));
     }
 
     private String row(List<String> values) {
@@ -93,62 +157,172 @@ final class OldTable {
 
     private String rowsWhere(String condition) {
         String names = columns.stream().map(column -> "t." + column.quoted()).collect(joining(", "));
-        return "SELECT %s, false, %s FROM ONLY %s t WHERE %s".formatted(key.of("t"), names, table.name(), condition);
+        return "SELECT %s, false, %s FROM %s t WHERE %s".formatted(route.shard("t"), names, table.rows(), condition);
     }
 
     /**
      * Takes some recorded changes out of the journal, within the connection's transaction, and reads the current state of their rows:
      * those gone from a shard, and those present in it. Returns how many changes.
+     *
+     * <p>Each statement sees at least what the one before saw: what is not seen here has a change that is still in the journal.
      */
     long takeChanges(Adoption adoption, long limit, RowReceiver rows) throws SQLException {
-        String changes = ChangeJournal.SCHEMA + ".changes_" + adoption.id();
+        String changes = changes(adoption.id());
         String primaryKey = table.keyOf("c");
+        String noted = "c.shardflake_shard, " + table.listOf("c", route.noted())
+                + (route.hasChildren() ? ", c.shardflake_moved" : "");
         Sql.execute(connection, "DROP TABLE IF EXISTS pg_temp.shardflake_taken");
         Sql.execute(connection, """
-                CREATE TEMP TABLE shardflake_taken ON COMMIT DROP AS SELECT c.shardflake_shard, %s FROM %s c WITH NO DATA
-                """.formatted(primaryKey, changes));
+                CREATE TEMP TABLE shardflake_taken ON COMMIT DROP AS SELECT %s FROM %s c WITH NO DATA
+                """.formatted(noted, changes));
         long taken = Sql.number(connection, """
                 WITH taken AS (DELETE FROM %1$s WHERE shardflake_change IN
                                   (SELECT shardflake_change FROM %1$s ORDER BY shardflake_change LIMIT %2$s) RETURNING *),
-                     kept AS (INSERT INTO pg_temp.shardflake_taken SELECT DISTINCT c.shardflake_shard, %3$s FROM taken c)
+                     kept AS (INSERT INTO pg_temp.shardflake_taken SELECT DISTINCT %3$s FROM taken c)
                 SELECT count(*) FROM taken
-                """.formatted(changes, limit, primaryKey));
+                """.formatted(changes, limit, noted));
         if (taken > 0) {
             Sql.execute(connection, "ANALYZE pg_temp.shardflake_taken");
-            copyOut(gone(primaryKey), rows);
-            copyOut(
-                    rowsWhere("(%s) IN (SELECT %s FROM pg_temp.shardflake_taken c)"
-                            .formatted(table.keyOf("t"), primaryKey)),
-                    rows);
+            String isTaken =
+                    "(%s) IN (SELECT %s FROM pg_temp.shardflake_taken c)".formatted(table.keyOf("t"), primaryKey);
+            for (Route child : children) {
+                noteChildren(child);
+            }
+            if (route.mayLackShard()) {
+                keepWaiting(adoption, isTaken);
+            }
+            copyOut(route.link() == null ? gone(primaryKey) : goneByLink(route.link()), rows);
+            copyOut(rowsWhere(isTaken), rows);
         }
         return taken;
     }
 
+    /** Notes the rows of another table that have the keys of rows that were taken, and may have got others. */
+    private void noteChildren(Route child) throws SQLException {
+        Route.Link link = Objects.requireNonNull(child.link());
+        TableFacts its = child.table();
+        Sql.execute(
+                connection,
+                "INSERT INTO %s (%s%s) SELECT %s%s FROM %s k WHERE (%s) IN (SELECT %s FROM pg_temp.shardflake_taken c WHERE c.shardflake_moved)"
+                        .formatted(
+                                changes(idOf(its)),
+                                names(child),
+                                child.hasChildren() ? ", shardflake_moved" : "",
+                                its.listOf("k", child.noted()),
+                                child.hasChildren() ? ", true" : "",
+                                its.own(),
+                                its.listOf("k", link.columns()),
+                                table.listOf("c", link.to())));
+    }
+
+    /** The number of another table's adoption. */
+    private int idOf(TableFacts other) throws SQLException {
+        return (int) Sql.number(connection, "SELECT id FROM shardflake_adopt.adoption WHERE source = ?", other.name());
+    }
+
     /** The number of changes in the journal. */
     long notedChanges(Adoption adoption) throws SQLException {
-        return Sql.number(
-                connection, "SELECT count(*) FROM %s.changes_%s".formatted(ChangeJournal.SCHEMA, adoption.id()));
+        return Sql.number(connection, "SELECT count(*) FROM " + changes(adoption.id()));
     }
 
     private String gone(String primaryKey) {
-        String names = columns.stream()
-                .map(column -> table.primaryKey().contains(column.name()) ? "c." + column.quoted() : "NULL")
-                .collect(joining(", "));
         return """
                 SELECT c.shardflake_shard, true, %s FROM pg_temp.shardflake_taken c
                  WHERE c.shardflake_shard IS NOT NULL
-                   AND NOT EXISTS (SELECT FROM ONLY %s t WHERE (%s) = (%s) AND %s = c.shardflake_shard)
-                """.formatted(names, table.name(), table.keyOf("t"), primaryKey, key.of("t"));
+                   AND NOT EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = c.shardflake_shard)
+                """.formatted(onlyKey("c."), table.own(), table.keyOf("t"), primaryKey, route.shard("t"));
     }
 
-    private long copyOut(String query, RowReceiver rows) throws SQLException {
+    /** The columns of the stage, for a row that is only a primary key. */
+    private String onlyKey(String row) {
+        return columns.stream()
+                .map(column -> table.primaryKey().contains(column.name()) ? row + column.quoted() : "NULL")
+                .collect(joining(", "));
+    }
+
+    /** Removes rows from all shards in which their noted links may ever have put them, except the one they belong to. */
+    private String goneByLink(Route.Link link) throws SQLException {
+        return """
+                SELECT g.shard, true, %1$s
+                  FROM (SELECT DISTINCT e.shard, %2$s FROM pg_temp.shardflake_taken c CROSS JOIN LATERAL (%3$s) e (shard) WHERE e.shard IS NOT NULL) g
+                 WHERE NOT EXISTS (SELECT FROM %4$s t WHERE (%5$s) = (%6$s) AND %7$s = g.shard)
+                """.formatted(
+                        onlyKey("g."),
+                        table.keyOf("c"),
+                        ever(link.parent(), link.to(), table.listOf("c", link.columns()), 1),
+                        table.rows(),
+                        table.keyOf("t"),
+                        table.keyOf("g"),
+                        route.shard("t"));
+    }
+
+    /**
+     * A query of the shards in which rows have been that refer to a row by some values: those of the row as it is, and as it was.
+     *
+     * @param level tells the names of nested queries apart
+     */
+    private String ever(Route parent, List<String> to, String values, int level) throws SQLException {
+        TableFacts its = parent.table();
+        String left = "%s.left_%s".formatted(ChangeJournal.SCHEMA, idOf(its));
+        String now = "p" + level;
+        String then = "l" + level;
+        Route.Link link = parent.link();
+        String both = "SELECT %s FROM %s %s WHERE (%s) = (%s) UNION ALL SELECT %s FROM %s %s WHERE (%s) = (%s)";
+        if (link == null) {
+            return both.formatted(
+                    parent.shard(now),
+                    its.own(),
+                    now,
+                    its.listOf(now, to),
+                    values,
+                    then + ".shardflake_shard",
+                    left,
+                    then,
+                    its.listOf(then, to),
+                    values);
+        }
+        String links = both.formatted(
+                its.listOf(now, link.columns()),
+                its.own(),
+                now,
+                its.listOf(now, to),
+                values,
+                its.listOf(then, link.columns()),
+                left,
+                then,
+                its.listOf(then, to),
+                values);
+        String row = "x" + level;
+        return "SELECT %1$s.shard FROM (%2$s) %3$s CROSS JOIN LATERAL (%4$s) %1$s (shard)"
+                .formatted(
+                        "e" + level,
+                        links,
+                        row,
+                        ever(link.parent(), link.to(), its.listOf(row, link.columns()), level + 1));
+    }
+
+    /**
+     * What was read.
+     *
+     * @param rows those that have a shard
+     * @param others those that have none
+     */
+    record Read(long rows, long others) {}
+
+    private Read copyOut(String query, RowReceiver rows) throws SQLException {
         CopyOut out =
                 connection.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY (%s) TO STDOUT".formatted(query));
+        long others = 0;
         try (Sql.Ending ending = () -> cancel(out)) {
             for (byte[] line = out.readFromCopy(); line != null; line = out.readFromCopy()) {
-                rows.row(shard(line), line);
+                int shard = shard(line);
+                if (shard == NONE) {
+                    others++;
+                } else {
+                    rows.row(shard, line);
+                }
             }
-            return out.getHandledRowCount();
+            return new Read(out.getHandledRowCount() - others, others);
         }
     }
 
@@ -158,16 +332,15 @@ final class OldTable {
         }
     }
 
-    /** The first field of a line. */
-    private int shard(byte[] line) {
+    /** The first field of a line, {@link #NONE} if it is null. */
+    private static int shard(byte[] line) {
         int shard = 0;
         for (byte digit : line) {
             if (digit == '\t') {
                 return shard;
             }
             if (digit == '\\') {
-                throw new AdoptException("a row of %s has no %s: it is null"
-                        .formatted(table.name(), key.key().name()));
+                return NONE;
             }
             shard = 10 * shard + digit - '0';
         }
@@ -191,8 +364,8 @@ final class OldTable {
                     return mine.identity().equals(column.identity()) ? mine.type() : column.type();
                 }))
                 .collect(joining(", "));
-        String sql = "SELECT ARRAY[%s], %s, %s FROM ONLY %s t WHERE ROW(%s) IN (%s)"
-                .formatted(keyParts("%s::text"), key.of("t"), rows.hash(), table.name(), table.keyOf("t"), wanted);
+        String sql = "SELECT ARRAY[%s], %s, %s FROM %s t WHERE ROW(%s) IN (%s)"
+                .formatted(keyParts("%s::text"), route.shard("t"), rows.hash(), table.rows(), table.keyOf("t"), wanted);
         Map<List<String>, Hashed> found = new HashMap<>();
         Sql.list(
                 connection,
@@ -214,7 +387,8 @@ final class OldTable {
     /** Count and hash of the rows of each shard. */
     Map<Integer, Rows.Digest> digests(Rows rows) throws SQLException {
         Map<Integer, Rows.Digest> digests = new HashMap<>();
-        String all = rows.digestsBy(key.of("t"), "ONLY " + table.name() + " t") + " GROUP BY 1";
+        String shard = route.shard("t");
+        String all = "%s WHERE %s IS NOT NULL GROUP BY 1".formatted(rows.digestsBy(shard, table.rows() + " t"), shard);
         Sql.list(connection, all, row -> digests.put(row.getInt(1), new Rows.Digest(row.getLong(2), row.getString(3))));
         return digests;
     }

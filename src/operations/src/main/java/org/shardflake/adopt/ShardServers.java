@@ -4,22 +4,23 @@
  */
 package org.shardflake.adopt;
 
-import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.Server;
-import org.shardflake.ShardMap;
-import org.shardflake.server.ServerUrl;
+import org.shardflake.ShardflakeException;
+import org.shardflake.sql.AdvisoryLock;
 
-/** All servers that have shards; runs work on them in parallel. */
+/** One table on all servers that have shards; runs work on them in parallel. */
 final class ShardServers implements AutoCloseable {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private final List<ShardTables> servers = new ArrayList<>();
     private final ShardTables[] serverOfShard;
@@ -37,20 +38,38 @@ final class ShardServers implements AutoCloseable {
     }
 
     /** @param table without a schema, as written in SQL */
-    ShardServers(ShardMap map, Function<Server, ServerUrl> urls, String table) throws SQLException {
-        serverOfShard = new ShardTables[map.sharding().shardCount()];
-        try {
-            for (Server server : map.servers()) {
-                if (!map.shards(server).isEmpty()) {
-                    Connection connection = Adopter.connect(urls.apply(server));
-                    ShardTables tables = new ShardTables(server.name(), connection, map.shards(server), table);
-                    servers.add(tables);
-                    tables.shards().stream().forEach(shard -> serverOfShard[shard] = tables);
-                }
+    ShardServers(AdoptSession session, String table) {
+        serverOfShard = new ShardTables[session.map().sharding().shardCount()];
+        session.servers().forEach((server, connection) -> {
+            ShardTables tables =
+                    new ShardTables(server.name(), connection, session.map().shards(server), table);
+            servers.add(tables);
+            tables.shards().stream().forEach(shard -> serverOfShard[shard] = tables);
+        });
+    }
+
+    /**
+     * Keeps other processes from bringing rows of a table, and waits for what a killed one may still commit.
+     *
+     * @param old the table in the old database
+     */
+    void lock(String old) throws SQLException {
+        AdvisoryLock lock = new AdvisoryLock("shardflake adopt " + old);
+        for (ShardTables server : servers) {
+            Optional<String> holder = lock.take(server.connection(), PATIENCE);
+            if (holder.isPresent()) {
+                throw new AdoptException(
+                        ShardflakeException.Kind.FAILURE,
+                        "on %s, another session still brings rows of %s: %s holds its lock"
+                                .formatted(server.server(), old, holder.get()),
+                        "wait for it, or end it there with pg_terminate_backend");
             }
-        } catch (SQLException | RuntimeException e) {
-            close();
-            throw e;
+        }
+    }
+
+    void unlock(String old) throws SQLException {
+        for (ShardTables server : servers) {
+            new AdvisoryLock("shardflake adopt " + old).release(server.connection());
         }
     }
 
@@ -87,6 +106,11 @@ final class ShardServers implements AutoCloseable {
                 return true;
             }));
         }
+        awaitAll(all);
+    }
+
+    /** Returns when all work has ended, with the first failure if there is one. */
+    static void awaitAll(List<Future<?>> all) throws SQLException {
         Exception failure = null;
         for (Future<?> one : all) {
             try {
@@ -126,6 +150,5 @@ final class ShardServers implements AutoCloseable {
     @Override
     public void close() {
         threads.shutdown();
-        servers.forEach(ShardTables::close);
     }
 }

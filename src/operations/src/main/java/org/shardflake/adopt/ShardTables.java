@@ -35,7 +35,7 @@ import org.shardflake.jdbc.Sql;
  * <p>Rows arrive by COPY in a temporary table, each with its shard; then every shard takes its own. Rows with an existing primary key
  * replace it, so bringing rows twice is harmless.
  */
-final class ShardTables implements AutoCloseable {
+final class ShardTables {
 
     /** The number of shards in one transaction, small enough for the lock table of a server with ordinary settings. */
     private static final int SHARDS_AT_A_TIME = 100;
@@ -450,10 +450,5 @@ final class ShardTables implements AutoCloseable {
             parts.add(shards.subList(i, Math.min(i + SHARDS_AT_A_TIME, shards.size())));
         }
         return parts;
-    }
-
-    @Override
-    public void close() {
-        Sql.close(connection);
     }
 }

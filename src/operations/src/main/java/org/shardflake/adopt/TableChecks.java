@@ -123,17 +123,41 @@ final class TableChecks {
                 .toList();
     }
 
+    /** Checks that the shards' tables take the nulls that there are. */
     void checkNulls(Connection connection) throws SQLException {
-        if (hasNull(connection, key)) {
+        for (Column column : broughtOver()) {
+            if (!column.equals(key)
+                    && shard.column(column.name()).orElseThrow().notNull()
+                    && hasNull(connection, column)) {
+                throw schemaDiffers("its column %s is NOT NULL, and there are rows without".formatted(column.name()));
+            }
+        }
+    }
+
+    /** Checks that each row has a shard. */
+    void checkKeys(Connection connection) throws SQLException {
+        if (!hasNull(connection, key)) {
+            return;
+        }
+        if (old.rows().equals(old.own())) {
             throw new AdoptRefusedException(
                     "%s has rows whose %s is null, and no shard".formatted(old.name(), key.name()),
                     "fill it in, and make the column NOT NULL");
         }
-        for (Column column : broughtOver()) {
-            if (shard.column(column.name()).orElseThrow().notNull() && hasNull(connection, column)) {
-                throw schemaDiffers("its column %s is NOT NULL, and there are rows without".formatted(column.name()));
-            }
-        }
+        List<String> some = Sql.list(
+                connection,
+                "SELECT concat_ws(', ', %s) FROM %s t WHERE t.%s IS NULL LIMIT 3"
+                        .formatted(old.keyOf("t"), old.rows(), key.quoted()),
+                row -> "(" + row.getString(1) + ")");
+        throw withoutShard(old.name(), some);
+    }
+
+    /** @param some their primary keys */
+    static AdoptRefusedException withoutShard(String table, List<String> some) {
+        return new AdoptRefusedException(
+                "rows of %s have no shard, since neither they nor the rows that they refer to have the key, such as %s"
+                        .formatted(table, String.join(" and ", some)),
+                "give them what leads to the key, or delete them");
     }
 
     void checkLargeObjects(Connection connection) throws SQLException {
@@ -148,7 +172,7 @@ final class TableChecks {
     }
 
     private boolean hasNull(Connection connection, Column column) throws SQLException {
-        String sql = "SELECT EXISTS (SELECT FROM ONLY %s WHERE %s IS NULL)".formatted(old.name(), column.quoted());
+        String sql = "SELECT EXISTS (SELECT FROM %s t WHERE t.%s IS NULL)".formatted(old.rows(), column.quoted());
         return !column.notNull() && Sql.isTrue(connection, sql);
     }
 
@@ -158,8 +182,7 @@ final class TableChecks {
             return;
         }
         Column id = old.column(old.primaryKey().get(0)).orElseThrow();
-        long highest =
-                Sql.number(connection, "SELECT COALESCE(max(%s), 0) FROM ONLY %s".formatted(id.quoted(), old.name()));
+        long highest = Sql.number(connection, "SELECT COALESCE(max(%s), 0) FROM %s".formatted(id.quoted(), old.own()));
         Instant now = Instant.now();
         long next = shard.newKeys() ? sharding.key(layout.minId(now)) : layout.minId(now);
         if (highest >= next) {
@@ -224,8 +247,8 @@ final class TableChecks {
             return Optional.empty();
         }
         Column id = old.column(checked.get()).orElseThrow();
-        String sql = "SELECT EXISTS (SELECT FROM ONLY %s t WHERE t.%s::bigint >> 10 & 8191 <> %s)"
-                .formatted(old.name(), id.quoted(), shardOfRow);
+        String sql = "SELECT EXISTS (SELECT FROM %s t WHERE t.%s::bigint >> 10 & 8191 <> %s)"
+                .formatted(old.rows(), id.quoted(), shardOfRow);
         return Sql.isTrue(connection, sql) ? Optional.of(id) : Optional.empty();
     }
 

@@ -6,6 +6,8 @@ package org.shardflake.adopt;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -16,6 +18,7 @@ import org.shardflake.jdbc.Sql;
  * A table as described by PostgreSQL's catalog.
  *
  * @param name with its schema, as written in SQL
+ * @param rows its rows as an item of a FROM clause without the alias: the table, or a query that adds a column
  * @param kind {@code pg_class.relkind}
  * @param hasChildren whether other tables inherit from it
  * @param primaryKey the names of its columns, in order; empty if there is none
@@ -26,6 +29,7 @@ import org.shardflake.jdbc.Sql;
  */
 record TableFacts(
         String name,
+        String rows,
         String plainName,
         String kind,
         boolean hasChildren,
@@ -91,6 +95,7 @@ record TableFacts(
                             List<UniqueKey> keys = uniqueKeys(connection, oid);
                             return new TableFacts(
                                     row.getString(2),
+                                    own(row.getString(2), row.getString(4)),
                                     row.getString(3),
                                     row.getString(4),
                                     row.getBoolean(5),
@@ -141,13 +146,51 @@ record TableFacts(
                 table);
     }
 
+    /** The table's rows without those of tables that inherit from it. Partitions are not such tables. */
+    private static String own(String name, String kind) {
+        return kind.equals("p") ? name : "ONLY " + name;
+    }
+
+    /** The table's own rows, as an item of a FROM clause without the alias. */
+    String own() {
+        return own(name, kind);
+    }
+
+    /**
+     * The table with a column that it does not have itself.
+     *
+     * @param query of all its columns and this one, in parentheses
+     */
+    TableFacts with(Column added, String query) {
+        List<Column> all = new ArrayList<>(columns);
+        all.add(added);
+        return new TableFacts(
+                name,
+                query,
+                plainName,
+                kind,
+                hasChildren,
+                estimatedRows,
+                all,
+                primaryKey,
+                uniqueKeys,
+                newIds,
+                newKeys,
+                shardKey);
+    }
+
     Optional<Column> column(String name) {
         return columns.stream().filter(column -> column.name().equals(name)).findFirst();
     }
 
     /** The columns of the primary key, written in SQL with a row's name: {@code t.id, t.part}. */
     String keyOf(String row) {
-        return primaryKey.stream()
+        return listOf(row, primaryKey);
+    }
+
+    /** Columns, written in SQL with a row's name: {@code t.id, t.part}. */
+    String listOf(String row, Collection<String> names) {
+        return names.stream()
                 .map(name -> row + "." + column(name).orElseThrow().quoted())
                 .collect(Collectors.joining(", "));
     }

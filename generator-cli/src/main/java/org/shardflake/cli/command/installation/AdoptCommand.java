@@ -123,7 +123,9 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
                     Kind.USAGE,
                     "missing: %s"
                             .formatted(
-                                    table == null ? "TABLE, or one of the commands assess and status" : "--from URL"),
+                                    table == null
+                                            ? "TABLE, or one of the commands assess, run and status"
+                                            : "--from URL"),
                     "see shardflake adopt --help");
         }
         return adopt(table, catalog.parse(from));
@@ -148,13 +150,14 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
 
     @Override
     public List<String> names() {
-        return List.of("assess", "status");
+        return List.of("assess", "run", "status");
     }
 
     @Override
     public Object create(String name) {
         return switch (name) {
             case "assess" -> new AdoptAssessCommand();
+            case "run" -> new AdoptRunCommand();
             case "status" -> new AdoptStatusCommand();
             default -> throw new IllegalArgumentException("no command adopt " + name);
         };

@@ -5,11 +5,14 @@
 package org.shardflake.cli.command.installation;
 
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.shardflake.adopt.AdoptPlan;
 import org.shardflake.adopt.AdoptReport;
+import org.shardflake.adopt.AdoptState;
 import org.shardflake.cli.output.Amounts;
+import org.shardflake.cli.output.TableWriter;
 import org.shardflake.jdbc.Plural;
 
 /** Adoptions as text and as facts. */
@@ -84,5 +87,19 @@ final class AdoptView {
                                 report.table());
             case CANCELLED -> "cancelled: the shards have no rows of %s, which is unchanged".formatted(report.table());
         };
+    }
+
+    /** Several tables of one plan. */
+    static String text(List<AdoptReport> reports) {
+        TableWriter table = new TableWriter("TABLE", "INTO", "STATE", "COPIED", "CHANGES", "COMPARED");
+        reports.forEach(report -> table.row(
+                report.table(),
+                report.into(),
+                report.state().name().toLowerCase(Locale.ROOT),
+                String.format(Locale.ROOT, "%,d", report.copiedRows()),
+                String.format(Locale.ROOT, "%,d", report.changes()),
+                report.comparedRows() < 0 ? "" : String.format(Locale.ROOT, "%,d", report.comparedRows())));
+        boolean follows = reports.stream().anyMatch(report -> report.state() == AdoptState.FOLLOWING);
+        return table + (follows ? "\nwhen the application is ready to write to the shards, add --finish" : "");
     }
 }

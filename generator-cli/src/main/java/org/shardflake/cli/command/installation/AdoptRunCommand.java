@@ -1,0 +1,179 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.installation;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.shardflake.ShardMap;
+import org.shardflake.adopt.AdoptPlan;
+import org.shardflake.adopt.AdoptReport;
+import org.shardflake.adopt.AdoptSettings;
+import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adopt.DatabaseSettings;
+import org.shardflake.adoption.AdoptionPlan;
+import org.shardflake.adoption.AdoptionPlanFile;
+import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.ConfirmMixin;
+import org.shardflake.cli.command.option.DryRunMixin;
+import org.shardflake.cli.command.option.OutputMixin;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.output.Amounts;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake adopt run}: brings the rows of all tables of a plan into the shards. */
+@Command(
+        name = "run",
+        description = {
+            "Brings the rows of all tables that a plan sends into the shards there, with their ids.",
+            "The tables keep taking writes. A table without the key gets it from the rows that it refers to. Run the"
+                    + " command again to copy what is left and bring over what has changed. With --finish, the tables take"
+                    + " no more writes, the last changes are brought over, and all rows are compared.",
+            "Reference tables and lookups of the plan are not filled: see reference adopt and lookup backfill."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:done as requested",
+            "1:a server or the catalog cannot be reached, or failed; the tables take writes; run the command again to continue",
+            "2:the command line or the plan is wrong, or it was not confirmed",
+            "4:the rows of a table cannot live in the shards as they are, or a server is a standby; nothing was changed",
+            "5:the shards' rows differ from those of the tables; the tables take writes again"
+        },
+        footer = {"", "Example: shardflake adopt run --plan adoption.yaml --from postgresql://app@old/app"})
+final class AdoptRunCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(names = "--plan", required = true, paramLabel = "FILE", description = "The plan, made by adopt plan.")
+    private Path plan;
+
+    @Option(
+            names = "--from",
+            required = true,
+            paramLabel = "URL",
+            description =
+                    "The database of the tables. The login must own them and be allowed to create a schema and triggers.")
+    private String from;
+
+    @Option(
+            names = "--finish",
+            description = "Stop writes to all tables, bring over the last changes and compare all rows.")
+    private boolean finish;
+
+    @Option(
+            names = "--reopen",
+            description = "Let closed tables take writes again; after --finish only if the shards have the same rows.")
+    private boolean reopen;
+
+    @Option(names = "--cancel", description = "Remove the rows from the shards and the triggers from the tables.")
+    private boolean cancel;
+
+    @Mixin
+    private DryRunMixin dryRun;
+
+    @Option(
+            names = "--workers",
+            paramLabel = "N",
+            defaultValue = "" + DatabaseSettings.DEFAULT_WORKERS,
+            description =
+                    "How many tables to work on at a time, each with a session on every server (default: ${DEFAULT-VALUE}).")
+    private int workers;
+
+    @Option(
+            names = "--rate",
+            paramLabel = "ROWS",
+            defaultValue = "0",
+            description = "How many rows to copy a second, of all tables together (default: no limit).")
+    private int rate;
+
+    @Option(
+            names = "--batch",
+            paramLabel = "ROWS",
+            defaultValue = "" + AdoptSettings.DEFAULT_BATCH_ROWS,
+            description = "How many rows of a table to bring over at a time (default: ${DEFAULT-VALUE}).")
+    private int batch;
+
+    @Mixin
+    private ConfirmMixin confirm;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws IOException {
+        if (Stream.of(finish, reopen, cancel).filter(chosen -> chosen).count() > 1) {
+            throw CliException.usage("--finish, --reopen and --cancel exclude each other");
+        }
+        DatabaseSettings settings = settings(AdoptionPlanFile.read(plan));
+        ShardMap map = catalog.catalog().load();
+        AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
+        try (DatabaseAdopter adopter =
+                DatabaseAdopter.open(settings, catalog.parse(from), catalog.url(), map, catalog::urlOf, progress)) {
+            if (dryRun.isOn()) {
+                showPlan(adopter);
+            } else {
+                catalog.onInterruption(() -> cancel || finish
+                        ? "%s is not finished".formatted(cancel ? "--cancel" : "--finish")
+                        : "the rows brought so far stay in the shards; the same command with --cancel removes them");
+                List<AdoptReport> reports = perform(adopter, settings.tables().size());
+                output.print(reports.stream().map(AdoptView::facts).toList(), () -> AdoptView.text(reports));
+            }
+        }
+        return ExitCodes.OK;
+    }
+
+    private DatabaseSettings settings(AdoptionPlan its) {
+        try {
+            return DatabaseSettings.of(its, batch, workers, rate);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+
+    private List<AdoptReport> perform(DatabaseAdopter adopter, int tables) {
+        if (cancel) {
+            adopter.checkCancel();
+            confirm.require(
+                    "remove all rows of %s tables from the shards".formatted(tables),
+                    "the tables themselves keep all of them");
+            return adopter.cancel();
+        }
+        if (finish) {
+            confirm.require(
+                    "end writes to %s tables for good".formatted(tables),
+                    "--dry-run shows what would be done; without --finish, the tables stay open to writes");
+            return adopter.finish();
+        }
+        return reopen ? adopter.reopen() : adopter.run();
+    }
+
+    private void showPlan(DatabaseAdopter adopter) {
+        if (cancel) {
+            adopter.checkCancel();
+        }
+        List<AdoptPlan> plans = adopter.plan();
+        dryRun.say();
+        output.print(
+                plans.stream().map(AdoptView::facts).toList(),
+                () -> cancel
+                        ? "would remove the rows of %s tables from %s"
+                                .formatted(
+                                        plans.size(),
+                                        Amounts.shards(plans.get(0).shards()))
+                        : String.join("\n", plans.stream().map(AdoptView::text).toList()));
+    }
+}

@@ -1,0 +1,343 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.compare.Rows;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * Copies the rows of several tables into the shards while they are in use, those of tables without the key by the rows that they refer
+ * to. {@link #finish} stops the writes to all of them. For one thread.
+ *
+ * <p>Each table is adopted as by {@link Adopter}. A worker has one table at a time, so that the rows of a table are always brought by
+ * one session, each time as they were later than the time before.
+ */
+public final class DatabaseAdopter implements AutoCloseable {
+
+    private static final int NOT_COMPARED = -1;
+
+    private final DatabaseSettings settings;
+    private final AdoptListener listener;
+    private final List<AdoptSession> sessions;
+    private final List<Routes.Placed> tables;
+    private final ExecutorService threads = Executors.newCachedThreadPool(DatabaseAdopter::daemon);
+    private final AllTables progress;
+    private final Map<String, Long> changes = new ConcurrentHashMap<>();
+    private final Map<String, Long> compared = new ConcurrentHashMap<>();
+
+    private DatabaseAdopter(DatabaseSettings settings, List<AdoptSession> sessions, AdoptListener listener)
+            throws SQLException {
+        this.settings = settings;
+        this.sessions = sessions;
+        this.listener = listener;
+        this.tables = new Routes(sessions.get(0), settings.tables()).placed();
+        this.progress = new AllTables(
+                listener,
+                settings.rowsPerSecond(),
+                tables.stream()
+                        .mapToLong(table -> table.routed().route().table().estimatedRows())
+                        .sum());
+    }
+
+    private static Thread daemon(Runnable work) {
+        Thread thread = new Thread(work, "shardflake adopt, worker");
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    /**
+     * Connects to the old database and to all servers of the map. Changes nothing.
+     *
+     * @param oldDatabase the database of the tables, where progress is recorded too; the login owns the tables
+     * @param catalog where the adoptions are recorded, so that no move begins in the meantime
+     * @param urls how to reach a server of the map; the login acts for the owner of the tables
+     * @throws AdoptRefusedException if there are no such tables, or a path leads to no key
+     */
+    public static DatabaseAdopter open(
+            DatabaseSettings settings,
+            ServerUrl oldDatabase,
+            ServerUrl catalog,
+            ShardMap map,
+            Function<Server, ServerUrl> urls,
+            AdoptListener listener) {
+        return Sql.translating(() -> {
+            List<AdoptSession> sessions = new ArrayList<>();
+            try {
+                int workers = Math.min(settings.workers(), settings.tables().size());
+                for (int worker = 0; worker < workers; worker++) {
+                    sessions.add(AdoptSession.open(oldDatabase, catalog, map, urls));
+                }
+                return new DatabaseAdopter(settings, sessions, listener);
+            } catch (SQLException | RuntimeException e) {
+                sessions.forEach(AdoptSession::close);
+                throw e;
+            }
+        });
+    }
+
+    /** Work on a table. */
+    @FunctionalInterface
+    private interface Step {
+        void on(Adopter adopter) throws SQLException;
+    }
+
+    /** Runs work on tables, each by a worker that is free; after a failure no more is begun. */
+    private void onAll(Collection<Routes.Placed> some, Step step) throws SQLException {
+        Queue<Routes.Placed> queue = new ConcurrentLinkedQueue<>(some);
+        AtomicBoolean hasFailed = new AtomicBoolean();
+        List<Future<?>> all = new ArrayList<>();
+        for (AdoptSession session : sessions) {
+            all.add(threads.submit(() -> {
+                try {
+                    Routes.Placed table = queue.poll();
+                    while (table != null && !hasFailed.get()) {
+                        on(table, session, step);
+                        table = queue.poll();
+                    }
+                } catch (SQLException | RuntimeException e) {
+                    hasFailed.set(true);
+                    throw e;
+                }
+                return true;
+            }));
+        }
+        ShardServers.awaitAll(all);
+    }
+
+    private void on(Routes.Placed table, AdoptSession session, Step step) throws SQLException {
+        AdoptSettings one = new AdoptSettings(
+                table.table().table(), table.table().into(), table.table().key(), progress.batch(settings.batchRows()));
+        try (Adopter adopter = Adopter.of(one, session, table.routed(), progress.of(table.name()))) {
+            step.on(adopter);
+            changes.merge(table.name(), adopter.changes(), Long::sum);
+        }
+    }
+
+    private Connection old() {
+        return sessions.get(0).old();
+    }
+
+    private ChangeJournal journal(Routes.Placed table) {
+        return new ChangeJournal(old(), table.routed().route().table());
+    }
+
+    /**
+     * Describes the adoption. Checks everything and changes nothing.
+     *
+     * @throws AdoptRefusedException if the rows of a table cannot live in the shards' tables
+     */
+    public List<AdoptPlan> plan() {
+        return Sql.translating(() -> {
+            Map<String, AdoptPlan> plans = new ConcurrentHashMap<>();
+            onAll(tables, adopter -> {
+                AdoptPlan plan = adopter.plan();
+                plans.put(plan.table(), plan);
+            });
+            return tables.stream()
+                    .map(table -> Objects.requireNonNull(plans.get(table.name())))
+                    .toList();
+        });
+    }
+
+    /** Copies the remaining rows and brings over what has changed. The tables keep taking writes. */
+    public List<AdoptReport> run() {
+        return Sql.translating(() -> {
+            lock();
+            copyAndCatchUp();
+            return report();
+        });
+    }
+
+    private void lock() throws SQLException {
+        for (Routes.Placed table : tables) {
+            Adopter.lock(old(), table.name());
+        }
+    }
+
+    /** Returns the tables that are not finished. */
+    private List<Routes.Placed> copyAndCatchUp() throws SQLException {
+        Set<String> finished = ConcurrentHashMap.newKeySet();
+        onAll(tables, adopter -> {
+            if (adopter.isFinished()) {
+                adopter.forgetFinished();
+                finished.add(adopter.name());
+            } else {
+                adopter.plan();
+            }
+        });
+        List<Routes.Placed> unfinished = tables.stream()
+                .filter(table -> !finished.contains(table.name()))
+                .toList();
+        // All tables, before any is copied: what is not noted is seen by every copy.
+        onAll(unfinished, Adopter::begin);
+        Comparator<Routes.Placed> bySize =
+                Comparator.comparingLong(table -> table.routed().route().table().estimatedRows());
+        onAll(unfinished.stream().sorted(bySize.reversed()).toList(), adopter -> adopter.copy(adopter.prepare()));
+        onLevels(unfinished, adopter -> adopter.catchUp(adopter.prepare()));
+        return unfinished;
+    }
+
+    /** Parents first, since what changes there may change their children's shards. */
+    private void onLevels(List<Routes.Placed> some, Step step) throws SQLException {
+        int levels = some.stream().mapToInt(Routes.Placed::level).max().orElse(-1) + 1;
+        for (int level = 0; level < levels; level++) {
+            int its = level;
+            onAll(some.stream().filter(table -> table.level() == its).toList(), step);
+        }
+    }
+
+    /**
+     * Runs like {@link #run}, then stops writes to all tables, brings the last changes over and compares all rows. If that fails, the
+     * tables take writes again; only a killed process leaves them closed, until they are run again or {@link #reopen opened}.
+     *
+     * @throws RowsDifferException if shards lack rows they should have, or have others
+     * @throws BrokenForeignKeysException if rows that belong together are in different shards
+     */
+    public List<AdoptReport> finish() {
+        return Sql.translating(() -> {
+            lock();
+            List<Routes.Placed> unfinished = copyAndCatchUp();
+            try {
+                for (Routes.Placed table : unfinished) {
+                    ChangeJournal journal = journal(table);
+                    journal.close(journal.find().orElseThrow());
+                }
+                if (!unfinished.isEmpty()) {
+                    listener.closed("every table of the plan");
+                }
+                onLevels(unfinished, adopter -> adopter.bringAllOver(adopter.prepare()));
+                check(unfinished);
+                ChangeJournal.finish(
+                        old(), unfinished.stream().map(Routes.Placed::name).toList());
+            } catch (SQLException | RuntimeException e) {
+                openAfter(e, unfinished);
+                throw e;
+            }
+            onAll(unfinished, Adopter::forgetFinished);
+            return report();
+        });
+    }
+
+    private void check(List<Routes.Placed> some) throws SQLException {
+        Set<String> into = some.stream().map(table -> table.table().into()).collect(Collectors.toSet());
+        onAll(some, adopter -> {
+            adopter.refuseWaiting();
+            Rows comparison = adopter.comparison();
+            compared.put(adopter.name(), adopter.compare(comparison));
+            adopter.checkForeignKeys(into);
+        });
+    }
+
+    private void openAfter(Exception failure, List<Routes.Placed> closed) {
+        try {
+            for (Routes.Placed table : closed) {
+                ChangeJournal journal = journal(table);
+                journal.open(journal.find().orElseThrow());
+            }
+            listener.opened("every table of the plan");
+        } catch (SQLException e) {
+            failure.addSuppressed(e);
+            listener.leftClosed("some table of the plan");
+        }
+    }
+
+    /**
+     * Makes closed tables take writes again, and keeps recording them.
+     *
+     * @throws RowsDifferException if the adoption was finished and the shards have been written to since
+     */
+    public List<AdoptReport> reopen() {
+        return Sql.translating(() -> {
+            lock();
+            List<Routes.Placed> begun = begun();
+            onAll(begun, Adopter::checkReopen);
+            onAll(begun, Adopter::openAgain);
+            return report(begun);
+        });
+    }
+
+    /** Refuses an adoption that cannot be cancelled. */
+    public void checkCancel() {
+        Sql.translating(() -> onAll(begun(), Adopter::checkCancel));
+    }
+
+    /**
+     * Cancels an unfinished adoption: makes the tables take writes again if they did not, removes the rows that it brought to the shards, and
+     * removes all traces from the old database.
+     *
+     * @throws AdoptRefusedException if the shards have rows that it did not bring, or that someone has changed since
+     */
+    public List<AdoptReport> cancel() {
+        return Sql.translating(() -> {
+            lock();
+            List<AdoptReport> reports = new ArrayList<>();
+            List<Routes.Placed> begun = begun();
+            onAll(begun, Adopter::checkOthers);
+            // Children first: their shards are found by their parents' lines.
+            for (int i = begun.size() - 1; i >= 0; i--) {
+                on(begun.get(i), sessions.get(0), adopter -> reports.add(adopter.cancel()));
+            }
+            return reports;
+        });
+    }
+
+    /** The tables that are being adopted: a run may have ended before it began with all. */
+    private List<Routes.Placed> begun() throws SQLException {
+        List<Routes.Placed> begun = new ArrayList<>();
+        for (Routes.Placed table : tables) {
+            if (journal(table).find().isPresent()) {
+                begun.add(table);
+            }
+        }
+        if (begun.isEmpty()) {
+            throw new AdoptRefusedException(
+                    "none of the plan's tables is being adopted", "begin by a run without further options");
+        }
+        return begun;
+    }
+
+    private List<AdoptReport> report() throws SQLException {
+        return report(tables);
+    }
+
+    private List<AdoptReport> report(List<Routes.Placed> some) throws SQLException {
+        Map<String, AdoptReport> reports = new ConcurrentHashMap<>();
+        onAll(
+                some,
+                adopter -> reports.put(
+                        adopter.name(), adopter.report(compared.getOrDefault(adopter.name(), (long) NOT_COMPARED))));
+        return some.stream()
+                .map(table -> Objects.requireNonNull(reports.get(table.name())))
+                .map(report -> report.with(changes.getOrDefault(report.table(), 0L)))
+                .toList();
+    }
+
+    @Override
+    public void close() {
+        threads.shutdown();
+        sessions.forEach(AdoptSession::close);
+    }
+}

@@ -1,0 +1,129 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import static java.util.stream.Collectors.toCollection;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+
+/** The routes of the tables of a database, each after those that it leads to. */
+final class Routes {
+
+    private final AdoptSession session;
+    private final List<AdoptTable> tables;
+    private final Map<String, TableFacts> facts = new LinkedHashMap<>();
+    private final Map<String, Route> routes = new LinkedHashMap<>();
+    private final Map<String, AdoptTable> byName = new LinkedHashMap<>();
+
+    Routes(AdoptSession session, List<AdoptTable> tables) throws SQLException {
+        this.session = session;
+        this.tables = tables;
+        for (AdoptTable one : tables) {
+            TableFacts found = Adopter.find(one.table(), session);
+            if (byName.put(found.name(), one) != null) {
+                throw new AdoptRefusedException("table %s is named twice".formatted(found.name()), "name it once");
+            }
+            facts.put(one.table(), found);
+        }
+        for (AdoptTable one : tables) {
+            route(one, new LinkedHashSet<>());
+        }
+    }
+
+    /** A table with the level of its row of parents: 0 if it has the key itself. */
+    record Placed(AdoptTable table, Adopter.Routed routed, int level) {
+
+        String name() {
+            return routed.route().table().name();
+        }
+    }
+
+    /** All tables, those with the key first. */
+    List<Placed> placed() {
+        List<Placed> placed = new ArrayList<>();
+        routes.forEach((name, route) -> {
+            List<Route> children = routes.values().stream()
+                    .filter(child -> child.link() != null
+                            && child.link()
+                                    .parent()
+                                    .table()
+                                    .name()
+                                    .equals(route.table().name()))
+                    .toList();
+            AdoptTable table = Objects.requireNonNull(byName.get(name));
+            placed.add(new Placed(table, new Adopter.Routed(route, children), level(route)));
+        });
+        placed.sort(Comparator.comparingInt(Placed::level));
+        return placed;
+    }
+
+    private static int level(Route route) {
+        return route.link() == null ? 0 : 1 + level(route.link().parent());
+    }
+
+    private Route route(AdoptTable one, Set<String> before) throws SQLException {
+        TableFacts table = facts(one.table());
+        Route known = routes.get(table.name());
+        if (known != null) {
+            return known;
+        }
+        if (!before.add(table.name())) {
+            throw new AdoptRefusedException(
+                    "%s lead to each other, and to no key".formatted(String.join(", ", before)),
+                    "give one of them a path to a table with the key");
+        }
+        Route route = one.parent() == null
+                ? Route.byKey(table, key(table, one.key()), session.map().sharding(), referred(table))
+                : Route.byLink(
+                        session.old(),
+                        table,
+                        one.key(),
+                        new Route.Link(one.columns(), route(parent(one), before), one.parentColumns()),
+                        referred(table));
+        routes.put(table.name(), route);
+        return route;
+    }
+
+    private static Column key(TableFacts table, String name) {
+        return table.column(name)
+                .orElseThrow(() -> new AdoptRefusedException(
+                        "table %s has no column %s".formatted(table.name(), name),
+                        "name the column with the key in the plan"));
+    }
+
+    private AdoptTable parent(AdoptTable child) throws SQLException {
+        TableFacts parent = Adopter.find(String.valueOf(child.parent()), session);
+        AdoptTable table = byName.get(parent.name());
+        if (table == null) {
+            throw new AdoptRefusedException(
+                    "%s gets its keys from %s, which is not adopted".formatted(child.table(), parent.name()),
+                    "let that table go into the shards too");
+        }
+        return table;
+    }
+
+    private TableFacts facts(String table) {
+        return Objects.requireNonNull(facts.get(table));
+    }
+
+    /** The columns by which other tables find their keys through this one. */
+    private Set<List<String>> referred(TableFacts table) throws SQLException {
+        List<AdoptTable> children = new ArrayList<>();
+        for (AdoptTable one : tables) {
+            if (one.parent() != null && facts(parent(one).table()).name().equals(table.name())) {
+                children.add(one);
+            }
+        }
+        return children.stream().map(AdoptTable::parentColumns).collect(toCollection(LinkedHashSet::new));
+    }
+}
