@@ -154,6 +154,45 @@ class AdoptCommandTest {
     }
 
     @Test
+    void planKeepsWhatWasEditedAndNamesWhatItWouldMakeOtherwise() throws Exception {
+        Path plan = directory.resolve("adoption.yaml");
+        String[] options = {"plan", "--file=" + plan, "--into=" + directory.resolve("db"), "--key=uid"};
+        Result first = adopt(options);
+        assertThat(first.exitCode()).as(first.toString()).isZero();
+        assertThat(first.out())
+                .contains("2 tables by uid: 2 into the shards, 0 reference tables, 0 stay", "wrote " + plan);
+        Path shards = directory.resolve("db/shards.sql");
+        assertThat(shards).content().contains("CREATE TABLE photo", "COMMENT ON COLUMN photo.uid IS 'shard key'");
+        assertThat(adopt("plan", "--file=" + plan).out()).contains("the files are up to date");
+
+        String edited = Files.readString(plan)
+                .replace("goes: shards, key: uid, id: next_id", "goes: shards, key: uid, id: kept");
+        Files.writeString(plan, edited);
+        Files.writeString(shards, Files.readString(shards).replace("at timestamp with time zone", "at timestamptz"));
+        installation.execute(
+                OLD,
+                "ALTER TABLE old.likes ADD COLUMN how text; CREATE TABLE old.album (id bigserial PRIMARY KEY, uid bigint NOT NULL)");
+        Result again = adopt("plan", "--file=" + plan, "--rewrite");
+
+        assertThat(again.exitCode()).as(again.toString()).isZero();
+        assertThat(again.out())
+                .contains(
+                        "kept as it is:\n  db/shards.sql: changeset adopt:table-likes was edited, and would now be made otherwise");
+        assertThat(plan).content().contains("key: uid, id: kept", "old.album: {goes: shards, key: uid, id: next_id}");
+        assertThat(shards)
+                .content()
+                .contains("CREATE TABLE album", "at timestamptz")
+                .doesNotContain("how text");
+
+        Files.writeString(plan, edited.replace("goes: shards", "goes: shard"));
+        Result refused = adopt("plan", "--file=" + plan);
+        assertThat(refused.exitCode()).isEqualTo(4);
+        assertThat(refused.err()).contains("goes is shard, not one of shards, reference, stays", "line ");
+        assertThat(installation.query(OLD, "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'shardflake%'"))
+                .isEqualTo("0");
+    }
+
+    @Test
     void theCheckOfIdsIsLiftedForOldOnesWhichTheDryRunSays() throws SQLException {
         String checks =
                 "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'SHARD.photo'::regclass AND conname = 'id_of_shard'";

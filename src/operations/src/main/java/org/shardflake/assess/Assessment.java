@@ -73,6 +73,8 @@ public record Assessment(
      *
      * @param name with its schema unless that is public, as written in SQL
      * @param path the columns that lead to the key, such as {@code order_id -> orders.user_id}; empty if it is not sharded
+     * @param key its own column with the key, not quoted; null if it has none
+     * @param steps the foreign keys that lead to the key, for a table by a path; empty for others
      * @param keyQuery a query of the key of a row, for a table by a path; empty for others
      * @param references the tables that its foreign keys refer to
      * @param rows by the planner's statistics
@@ -82,6 +84,8 @@ public record Assessment(
             String name,
             Placement placement,
             String path,
+            @Nullable String key,
+            List<Step> steps,
             String keyQuery,
             List<String> references,
             long rows,
@@ -89,8 +93,24 @@ public record Assessment(
             List<Obstacle> obstacles) {
 
         public Table {
+            steps = List.copyOf(steps);
             references = List.copyOf(references);
             obstacles = List.copyOf(obstacles);
+        }
+    }
+
+    /**
+     * A foreign key on the way to the key.
+     *
+     * @param columns of the table that refers, not quoted
+     * @param to the table that is referred to, as {@link Table#name()} writes it
+     * @param toColumns its columns, not quoted
+     */
+    public record Step(List<String> columns, String to, List<String> toColumns) {
+
+        public Step {
+            columns = List.copyOf(columns);
+            toColumns = List.copyOf(toColumns);
         }
     }
 

@@ -161,7 +161,7 @@ public final class Assessor {
             return judged.get(0);
         }
         return judged.stream()
-                .filter(one -> one.sorting().candidate().name().equalsIgnoreCase(key))
+                .filter(one -> unquoted(one.sorting().candidate().name()).equalsIgnoreCase(unquoted(key)))
                 .findFirst()
                 .orElseThrow(() -> new ShardflakeException(
                         Kind.USAGE,
@@ -177,11 +177,18 @@ public final class Assessor {
                         null));
     }
 
+    private static String unquoted(String name) {
+        return name.replace("\"", "");
+    }
+
     private Table table(Sorting sorting, SourceTable table) {
+        Sorting.Place place = sorting.place(table.oid());
         return new Table(
                 table.name(),
-                sorting.place(table.oid()).placement(),
+                place.placement(),
                 sorting.path(table),
+                place.column() == null ? null : place.column().name(),
+                sorting.steps(table),
                 sorting.keyQuery(table),
                 table.targets().stream()
                         .filter(schema::has)

@@ -279,6 +279,17 @@ final class Sorting {
         return columns(table, parent.columns()) + " -> " + next.name() + "." + path(next);
     }
 
+    /** The foreign keys that lead to the key; none for a table that has it, or is not sharded. */
+    List<Assessment.Step> steps(SourceTable table) {
+        List<Assessment.Step> steps = new ArrayList<>();
+        for (SourceTable.ForeignKey key = place(table.oid()).parent(); key != null; ) {
+            steps.add(new Assessment.Step(
+                    key.columns(), schema.table(key.target()).name(), key.targetColumns()));
+            key = place(key.target()).parent();
+        }
+        return steps;
+    }
+
     /** A query of the key of a row of this table; empty unless the table is sharded by a path. */
     String keyQuery(SourceTable table) {
         SourceTable.ForeignKey parent = place(table.oid()).parent();

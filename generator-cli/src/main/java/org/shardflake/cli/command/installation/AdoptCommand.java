@@ -124,7 +124,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
                     "missing: %s"
                             .formatted(
                                     table == null
-                                            ? "TABLE, or one of the commands assess, run and status"
+                                            ? "TABLE, or one of the commands assess, plan, run and status"
                                             : "--from URL"),
                     "see shardflake adopt --help");
         }
@@ -150,13 +150,14 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
 
     @Override
     public List<String> names() {
-        return List.of("assess", "run", "status");
+        return List.of("assess", "plan", "run", "status");
     }
 
     @Override
     public Object create(String name) {
         return switch (name) {
             case "assess" -> new AdoptAssessCommand();
+            case "plan" -> new AdoptPlanCommand();
             case "run" -> new AdoptRunCommand();
             case "status" -> new AdoptStatusCommand();
             default -> throw new IllegalArgumentException("no command adopt " + name);

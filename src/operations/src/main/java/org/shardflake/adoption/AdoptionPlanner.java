@@ -1,0 +1,264 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adoption;
+
+import java.sql.Connection;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException;
+import org.shardflake.adoption.AdoptionPlan.Changelogs;
+import org.shardflake.adoption.AdoptionPlan.Goes;
+import org.shardflake.adoption.AdoptionPlan.Ids;
+import org.shardflake.adoption.AdoptionPlan.Lookup;
+import org.shardflake.adoption.AdoptionPlan.Source;
+import org.shardflake.adoption.AdoptionPlan.Step;
+import org.shardflake.adoption.AdoptionPlan.Table;
+import org.shardflake.assess.Assessment;
+import org.shardflake.assess.Assessment.Placement;
+import org.shardflake.assess.Assessor;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.server.ServerUrl;
+
+/** Plans how a database goes into shards. Only reads. */
+public final class AdoptionPlanner {
+
+    private static final Set<String> FOUND_TYPES =
+            Set.of("smallint", "integer", "bigint", "text", "character varying", "uuid", "citext");
+
+    private final Assessment assessment;
+    private final SourceCatalog catalog;
+    private final Changelogs changelogs;
+    private final Map<TableName, Table> tables = new HashMap<>();
+    private final LeftOutList leftOut = new LeftOutList();
+
+    private AdoptionPlanner(Assessment assessment, SourceCatalog catalog, Changelogs changelogs) {
+        this.assessment = assessment;
+        this.catalog = catalog;
+        this.changelogs = changelogs;
+    }
+
+    /**
+     * A database as it would go into shards, and its definitions.
+     *
+     * @param plan made of the assessment alone
+     */
+    record Proposal(AdoptionPlan plan, SourceCatalog catalog) {}
+
+    /**
+     * Makes a plan.
+     *
+     * @param url of the database, as for {@link Assessor#assess}
+     * @param key the sharding key, as {@link Assessment.Key#name()} writes it; null to propose one
+     * @param statements SQL statements of the application, with semicolons between them; null for those of pg_stat_statements
+     * @param changelogs where the changelogs will be
+     * @throws ShardflakeException if there is no such key, or if no key can be proposed
+     */
+    static Proposal propose(ServerUrl url, @Nullable String key, @Nullable String statements, Changelogs changelogs) {
+        Assessment assessment = Assessor.assess(url, key, statements);
+        return Sql.translating(() -> {
+            try (Connection connection = url.connect("shardflake adopt plan");
+                    Sql.Ending ending = Sql.rollingBack(connection)) {
+                Sql.execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+                SourceCatalog catalog = SourceCatalog.read(connection);
+                return new Proposal(new AdoptionPlanner(assessment, catalog, changelogs).plan(), catalog);
+            }
+        });
+    }
+
+    private AdoptionPlan plan() {
+        for (Assessment.Table table : assessment.tables()) {
+            TableName name = TableName.parse(table.name());
+            if (catalog.tables().containsKey(name)) {
+                tables.put(name, place(table, name));
+            }
+        }
+        keepAtHome();
+        Set<String> targets = new HashSet<>();
+        List<Table> all = tables.values().stream()
+                .sorted((one, other) -> one.name().compareTo(other.name()))
+                .map(table -> named(table, targets))
+                .toList();
+        List<String> schemas =
+                all.stream().map(table -> table.name().schema()).distinct().toList();
+        boolean hasReference = all.stream().anyMatch(table -> table.goes() == Goes.REFERENCE);
+        // Functions that tables need come along.
+        assessment.obstacles().stream()
+                .filter(one -> !one.problem().startsWith("functions:"))
+                .forEach(one -> leftOut.add(null, one.problem(), one.remedy()));
+        return new AdoptionPlan(
+                new Source(assessment.database(), schemas),
+                key(all),
+                all,
+                lookups(all),
+                hasReference ? changelogs : new Changelogs(changelogs.shards(), null),
+                leftOut.all());
+    }
+
+    private Table place(Assessment.Table table, TableName name) {
+        List<Step> path = table.steps().stream()
+                .map(step -> new Step(step.columns(), TableName.parse(step.to()), step.toColumns()))
+                .toList();
+        Goes goes = switch (table.placement()) {
+            case PRIMARY_KEY, COLUMN, PATH -> Goes.SHARDS;
+            case REFERENCE -> Goes.REFERENCE;
+            case STAYS -> Goes.STAYS;
+        };
+        return new Table(
+                name,
+                goes,
+                null,
+                table.key(),
+                path,
+                path.isEmpty() ? null : added(name),
+                goes == Goes.SHARDS ? ids(name) : Ids.KEPT);
+    }
+
+    private SourceCatalog.Table source(TableName name) {
+        SourceCatalog.Table table = catalog.tables().get(name);
+        if (table == null) {
+            throw new IllegalArgumentException("no table " + name);
+        }
+        return table;
+    }
+
+    private Ids ids(TableName name) {
+        SourceCatalog.Table table = source(name);
+        List<String> key = table.primaryKey();
+        boolean isCounted =
+                key.size() == 1 && table.column(key.get(0)).isCounted() && isNumber(table.column(key.get(0)));
+        return isCounted ? Ids.NEXT_ID : Ids.KEPT;
+    }
+
+    private static boolean isNumber(SourceCatalog.Column column) {
+        return !column.isDomain()
+                && (TableSql.isSmallNumber(column) || column.type().equals("bigint"));
+    }
+
+    /** A name for the key in a table that has none: as most tables call it. */
+    private String added(TableName name) {
+        Map<String, Integer> counts = new HashMap<>();
+        assessment.tables().stream()
+                .filter(table -> table.placement() == Placement.COLUMN && table.key() != null)
+                .forEach(table -> counts.merge(String.valueOf(table.key()), 1, Integer::sum));
+        String usual = counts.entrySet().stream()
+                .max(Map.Entry.<String, Integer>comparingByValue().thenComparing(Map.Entry.comparingByKey()))
+                .map(Map.Entry::getKey)
+                .orElse("shard_key");
+        String added = usual;
+        for (int i = 2; source(name).has(added); i++) {
+            added = "shard_key" + (i == 2 ? "" : "_" + i);
+        }
+        return added;
+    }
+
+    /** Leaves tables where they are that shards cannot have, and tables that only lead to the key through them. */
+    private void keepAtHome() {
+        for (Table table : List.copyOf(tables.values())) {
+            if (table.goes() != Goes.STAYS && source(table.name()).primaryKey().isEmpty()) {
+                stay(
+                        table,
+                        "all its rows: it has no primary key",
+                        "add one, and run the plan again: rows are copied, compared and replicated by it");
+            }
+        }
+        boolean found = true;
+        while (found) {
+            found = false;
+            for (Table table : List.copyOf(tables.values())) {
+                for (Step step : table.path()) {
+                    Table to = tables.get(step.to());
+                    if (table.goes() == Goes.SHARDS && (to == null || to.goes() != Goes.SHARDS)) {
+                        stay(
+                                table,
+                                "all its rows: they lead to the key through %s, which stays".formatted(step.to()),
+                                "let that table go, or give this one a column with the key");
+                        found = true;
+                    }
+                }
+            }
+        }
+    }
+
+    private void stay(Table table, String problem, String remedy) {
+        tables.put(table.name(), new Table(table.name(), Goes.STAYS, null, null, List.of(), null, Ids.KEPT));
+        leftOut.add(table.name(), problem, remedy);
+    }
+
+    /** Tables of different schemas may have the same name, and the shards have one schema. */
+    private Table named(Table table, Set<String> targets) {
+        if (table.goes() == Goes.STAYS) {
+            return table;
+        }
+        String target = table.name().table();
+        for (int i = 1; !targets.add(table.goes() + target); i++) {
+            target = "%s_%s%s".formatted(table.name().schema(), table.name().table(), i == 1 ? "" : "_" + i);
+        }
+        String into = target.equals(table.name().table()) ? null : target;
+        return new Table(table.name(), table.goes(), into, table.key(), table.path(), table.add(), table.ids());
+    }
+
+    private AdoptionPlan.Key key(List<Table> all) {
+        for (Assessment.Table table : assessment.tables()) {
+            if (table.placement() == Placement.PRIMARY_KEY && table.key() != null) {
+                TableName name = TableName.parse(table.name());
+                return new AdoptionPlan.Key(name, table.key());
+            }
+        }
+        return all.stream()
+                .map(Table::key)
+                .filter(Objects::nonNull)
+                .findFirst()
+                .map(column -> new AdoptionPlan.Key(null, column))
+                .orElseThrow(() -> new ShardflakeException(
+                        ShardflakeException.Kind.PRECONDITION,
+                        "no table with key %s can go into the shards"
+                                .formatted(assessment.key().name()),
+                        "give the tables primary keys, or choose another key",
+                        null));
+    }
+
+    /** Lookups of ids that do not contain their shard, and of what was unique over the whole database. */
+    private List<Lookup> lookups(List<Table> all) {
+        List<Lookup> found = new ArrayList<>();
+        Set<String> names = new HashSet<>();
+        for (Table table : all) {
+            if (table.goes() != Goes.SHARDS) {
+                continue;
+            }
+            SourceCatalog.Table its = source(table.name());
+            Set<String> columns = new LinkedHashSet<>();
+            if (its.primaryKey().size() == 1) {
+                columns.add(its.primaryKey().get(0));
+            }
+            its.constraints().stream()
+                    .filter(constraint -> constraint.type().equals("u")
+                            && constraint.columns().size() == 1)
+                    .forEach(constraint -> columns.add(constraint.columns().get(0)));
+            its.indexes().stream()
+                    .filter(index -> index.isUnique()
+                            && !index.isPartial()
+                            && index.columns().size() == 1)
+                    .forEach(index -> columns.add(index.columns().get(0)));
+            columns.remove(table.key());
+            if (!table.path().isEmpty()) {
+                columns.removeIf(column -> table.path().get(0).columns().equals(List.of(column)));
+            }
+            for (String column : columns) {
+                String name = table.target() + "." + column;
+                if (FOUND_TYPES.contains(its.column(column).plainType()) && names.add(name)) {
+                    found.add(new Lookup(name, table.name(), List.of(column), true));
+                }
+            }
+        }
+        return found;
+    }
+}

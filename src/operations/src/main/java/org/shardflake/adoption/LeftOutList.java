@@ -1,0 +1,25 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adoption;
+
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.adoption.AdoptionPlan.LeftOut;
+
+/** Collects what does not come along, each thing once. */
+final class LeftOutList {
+
+    private final Set<LeftOut> all = new LinkedHashSet<>();
+
+    void add(@Nullable TableName table, String problem, String remedy) {
+        all.add(new LeftOut(table, problem, remedy));
+    }
+
+    List<LeftOut> all() {
+        return List.copyOf(all);
+    }
+}

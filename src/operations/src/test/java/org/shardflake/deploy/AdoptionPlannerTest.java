@@ -1,0 +1,207 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.Sharding;
+import org.shardflake.Spread;
+import org.shardflake.adoption.AdoptionPlan;
+import org.shardflake.adoption.AdoptionPlan.Goes;
+import org.shardflake.adoption.PlanFiles;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.install.Installation;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.reference.ReferenceTables;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * Compares old schemas with shards that a plan has made of them, by what tells shards apart elsewhere. The old schemas have the name of a
+ * shard, so that they can be described as one.
+ */
+class AdoptionPlannerTest {
+
+    private static final int SHARD = 3;
+
+    /** Differences that a plan makes on purpose: ids of next_id, a column with the key, plain tables in place of partitioned ones. */
+    private static final Pattern EXPECTED = Pattern.compile(
+            String.join(
+                    "|",
+                    "column \\S+: (?:smallint|integer) NOT NULL.* => bigint NOT NULL(?: DEFAULT .*next_id.*)?",
+                    "column \\S+: bigint NOT NULL (?:GENERATED .* AS IDENTITY|DEFAULT nextval.*) => bigint NOT NULL DEFAULT .*next_id.*",
+                    "column \\S+: missing => (?:bigint|integer|character varying\\(5\\)) NOT NULL",
+                    "columns of table \\S+: (?<columns>.*) => \\k<columns>, \\S+",
+                    "comment on column \\S+: (?:missing => shard key|(?<comment>.*) => shard key; \\k<comment>)",
+                    "constraint \\S+_of_shard: missing => CHECK .*",
+                    "constraint \\S+: (?<key>FOREIGN KEY .* REFERENCES )(?<target>.*) => \\k<key>reference\\.\\k<target>",
+                    "function .*: (?<head>.*)\nAS .* => \\k<head>\n SET search_path TO '@', 'public'\nAS .*",
+                    "(?:index|constraint|columns of table|column|table) payment_2026.*: .* => missing",
+                    "constraint \\S+: .* REFERENCES payment_2026.* => missing",
+                    "index \\S+: (?<index>.*) ON ONLY (?<rest>.*) => \\k<index> ON \\k<rest>",
+                    "table \\S+: PARTITION BY .* => ",
+                    "(?:view|column|columns of view) rented.*: .* => missing",
+                    "(?:domain|constraint) release_year.*: .* => missing"),
+            Pattern.DOTALL);
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+    @TempDir
+    private Path directory;
+
+    private final Map<String, String> differences = new TreeMap<>();
+    private AdoptionPlan plan;
+    private int equal;
+
+    @BeforeEach
+    void begin() throws SQLException {
+        if (postgres.restore("installed")) {
+            return;
+        }
+        ServerUrl catalog = ServerUrl.parse(postgres.database(0).uri());
+        Installation installation = Installation.at(catalog);
+        installation.create(
+                ShardMap.initial(
+                        new Sharding(4),
+                        IdLayout.DEFAULT,
+                        List.of(new Server("db1", postgres.database(0).uri())),
+                        Spread.CONTIGUOUS),
+                "the first server");
+        postgres.save("installed");
+    }
+
+    private void deploy(String old, String key) throws Exception {
+        try (Connection connection = postgres.database(1).connect()) {
+            Sql.execute(connection, "CREATE SCHEMA shard_0003; SET search_path = shard_0003, public; " + old);
+        }
+        ServerUrl url = ServerUrl.parse(postgres.database(1).uri());
+        Path file = directory.resolve("adoption.yaml");
+        plan = new PlanFiles(file, directory, false).plan(url, key, "").plan();
+        assertThat(new PlanFiles(file, directory, true).plan(url, null, "").written())
+                .isEmpty();
+
+        ServerUrl catalog = ServerUrl.parse(postgres.database(0).uri());
+        DeploySettings settings = DeploySettings.defaults(directory);
+        if (plan.changelogs().reference() != null) {
+            new ReferenceTables(catalog, Map.of("db1", catalog))
+                    .deploy(directory.resolve("reference.sql"), settings, IdLayout.DEFAULT, "db1");
+        }
+        DeployReport report = Installation.at(catalog).deploy(directory.resolve("shards.sql"), settings, done -> {});
+        assertThat(report.failures()).isEmpty();
+        compare();
+    }
+
+    private Set<String> tables(Goes goes) {
+        return plan.tables().stream()
+                .filter(table -> table.goes() == goes)
+                .map(AdoptionPlan.Table::target)
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** Finds differences in the tables of the shards, except for what schema deploy adds to every table. */
+    private void compare() throws SQLException {
+        Map<String, String> before;
+        Map<String, String> after;
+        try (Connection old = postgres.database(1).connect();
+                Connection shards = postgres.database(0).connect()) {
+            before = ShardDescription.describe(old, SHARD, true);
+            after = ShardDescription.describe(shards, SHARD, true);
+        }
+        Set<String> all = new TreeSet<>(before.keySet());
+        all.addAll(after.keySet());
+        Set<String> others = new TreeSet<>(tables(Goes.REFERENCE));
+        others.addAll(tables(Goes.STAYS));
+        for (String object : all) {
+            String was = before.getOrDefault(object, "missing");
+            String is = after.getOrDefault(object, "missing");
+            boolean isOfOthers =
+                    others.stream().anyMatch(table -> object.matches("(.* )?" + Pattern.quote(table) + "([. _].*)?"));
+            boolean isOurs =
+                    object.matches("(owner|privileges) of .*|schema.*|sequence .*|comment on (sequence|schema).*")
+                            || object.matches("(trigger|function|comment on .*) .*(shardflake|next_id).*");
+            if (was.equals(is)) {
+                equal++;
+            } else if (!isOfOthers
+                    && !isOurs
+                    && !EXPECTED.matcher(object + ": " + was + " => " + is).matches()) {
+                differences.put(object, was + " => " + is);
+            }
+        }
+    }
+
+    private static String schema(String file) throws IOException {
+        return Files.readString(Path.of("src/test/resources/org/shardflake/deploy", file));
+    }
+
+    private List<String> leftOut() {
+        return plan.leftOut().stream()
+                .map(one -> (one.table() == null ? "" : one.table().table() + ": ") + one.problem())
+                .sorted()
+                .toList();
+    }
+
+    @Test
+    void aFilmRentalBecomesTheSameTables() throws Exception {
+        deploy(schema("rental.sql"), "shard_0003.customer.customer_id");
+
+        assertThat(differences).isEmpty();
+        assertThat(equal).isGreaterThan(50);
+        assertThat(tables(Goes.SHARDS)).containsExactly("customer", "payment", "refund", "rental");
+        assertThat(tables(Goes.REFERENCE)).containsExactly("film", "language");
+        assertThat(leftOut())
+                .containsExactly(
+                        "film: the sequence of film_id",
+                        "language: the sequence of language_id",
+                        "payment: it is partitioned",
+                        "payment: the sequence of payment_id",
+                        "views: shard_0003.rented");
+    }
+
+    @Test
+    void aMusicShopBecomesTheSameTables() throws Exception {
+        deploy(schema("music.sql"), "shard_0003.\"Customer\".\"CustomerId\"");
+
+        assertThat(differences).containsOnlyKeys("constraint Invoice.Invoice_Parent_fkey");
+        assertThat(equal).isGreaterThan(30);
+        assertThat(leftOut()).contains("Invoice: foreign key Invoice_Parent_fkey (Parent) to shard_0003.\"Invoice\"");
+    }
+
+    @Test
+    void aWholesalerBecomesTheSameTables() throws Exception {
+        deploy(schema("wholesale.sql"), "shard_0003.customers.customer_id");
+
+        assertThat(differences).isEmpty();
+        assertThat(equal).isGreaterThan(30);
+        assertThat(leftOut()).isEmpty();
+    }
+
+    @Test
+    void namesAndTextsThatLiquibaseCouldMistakeArriveAsTheyAre() throws Exception {
+        deploy(schema("odd.sql"), "shard_0003.user.id");
+
+        assertThat(differences).containsOnlyKeys("function g(integer)"); // its path
+        assertThat(leftOut()).contains("calc: rows that constraint nv refuses, which is NOT VALID");
+        assertThat(equal).isGreaterThan(30);
+    }
+}
