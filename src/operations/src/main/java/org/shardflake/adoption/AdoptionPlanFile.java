@@ -86,7 +86,7 @@ public final class AdoptionPlanFile {
         return format(properties(plan));
     }
 
-    static String format(Map<String, ?> properties) {
+    static String format(Map<?, ?> properties) {
         return COMMENT
                 + new Dump(DumpSettings.builder()
                                 .setDefaultFlowStyle(FlowStyle.AUTO)

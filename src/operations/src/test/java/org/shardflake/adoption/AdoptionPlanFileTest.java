@@ -125,7 +125,7 @@ class AdoptionPlanFileTest {
 
     private static @Nullable String refusal(Object plan) {
         try {
-            AdoptionPlanFile.parse(AdoptionPlanFile.format((Map<String, ?>) plan));
+            AdoptionPlanFile.parse(AdoptionPlanFile.format((Map<?, ?>) plan));
             return null;
         } catch (IllegalArgumentException e) {
             return e.getMessage();
