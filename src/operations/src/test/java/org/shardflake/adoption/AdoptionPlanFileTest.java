@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -104,7 +105,7 @@ class AdoptionPlanFileTest {
     void theSchemaForEditorsAcceptsWhatTheReaderAccepts() {
         JsonSchema schema = new JsonSchema(AdoptionPlanFile.schema());
         List<Object> changed = new ArrayList<>();
-        changes(YamlNode.load(SHOP, "plan"), 0, changed::add);
+        changes(Objects.requireNonNull(YamlNode.load(SHOP, "plan")), 0, changed::add);
 
         List<String> differences = new ArrayList<>();
         int accepted = 0;

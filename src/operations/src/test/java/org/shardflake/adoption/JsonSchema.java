@@ -6,6 +6,7 @@ package org.shardflake.adoption;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
@@ -20,7 +21,7 @@ final class JsonSchema {
     private final Map<?, ?> root;
 
     JsonSchema(String text) {
-        root = (Map<?, ?>) YamlNode.load(text, "schema");
+        root = (Map<?, ?>) Objects.requireNonNull(YamlNode.load(text, "schema"));
     }
 
     boolean accepts(@Nullable Object value) {
@@ -95,7 +96,7 @@ final class JsonSchema {
     }
 
     private Object definition(String reference) {
-        Object definition = ((Map<?, ?>) root.get("definitions")).get(reference.replace("#/definitions/", ""));
+        Object definition = ((Map<?, ?>) Objects.requireNonNull(root.get("definitions"))).get(reference.replace("#/definitions/", ""));
         if (definition == null) {
             throw new IllegalStateException(reference);
         }
