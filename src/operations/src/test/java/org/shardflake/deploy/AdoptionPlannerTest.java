@@ -71,7 +71,9 @@ class AdoptionPlannerTest {
     private Path directory;
 
     private final Map<String, String> differences = new TreeMap<>();
+    @SuppressWarnings("NullAway.Init") // each test deploys one
     private AdoptionPlan plan;
+
     private int equal;
 
     @BeforeEach
