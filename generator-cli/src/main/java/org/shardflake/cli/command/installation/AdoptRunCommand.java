@@ -44,10 +44,10 @@ import picocli.CommandLine.Spec;
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:done as requested",
-            "1:a server or the catalog cannot be reached, or failed; the tables take writes; run the command again to continue",
+            "1:a server or the catalog cannot be reached, or failed; the tables stay open to writes; run the command again to continue",
             "2:the command line or the plan is wrong, or it was not confirmed",
             "4:the rows of a table cannot live in the shards as they are, or a server is a standby; nothing was changed",
-            "5:the shards' rows differ from those of the tables; the tables take writes again"
+            "5:the shards' rows differ from those of the tables; these are open to writes again"
         },
         footer = {"", "Example: shardflake adopt run --plan adoption.yaml --from postgresql://app@old/app"})
 final class AdoptRunCommand implements Callable<Integer> {
@@ -73,7 +73,7 @@ final class AdoptRunCommand implements Callable<Integer> {
 
     @Option(
             names = "--reopen",
-            description = "Let closed tables take writes again; after --finish only if the shards have the same rows.")
+            description = "Open closed tables to writes again; after --finish only if the shards have the same rows.")
     private boolean reopen;
 
     @Option(names = "--cancel", description = "Remove the rows from the shards and the triggers from the tables.")
