@@ -82,6 +82,15 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                 .orElseGet(() -> print(Meaning.ofDefect(stacktrace.getAsBoolean()), "unexpected: " + e, e));
     }
 
+    /** A single row may be larger than the heap, since the driver holds rows as a whole. */
+    int explain(OutOfMemoryError e) {
+        return print(
+                ExitCodes.FAILURE,
+                "%s: this Java may use %,d MiB".formatted(e.getMessage(), Runtime.getRuntime().maxMemory() >> 20),
+                "allow more with SHARDFLAKE_JAVA_OPTS=-Xmx4g, some ten times as much as the largest row has, and run the command again",
+                e);
+    }
+
     private int print(Meaning meaning, String message, Exception e) {
         return print(ExitCodes.of(meaning.kind()), message, meaning.advice(), e);
     }
@@ -135,7 +144,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                 .replace("; - ", "\n  "); // the items of a list
     }
 
-    private int print(int exitCode, String message, @Nullable CharSequence hint, Exception e) {
+    private int print(int exitCode, String message, @Nullable CharSequence hint, Throwable e) {
         err.print(ansi.string("@|bold,red error:|@ "));
         err.println(message);
         if (hint != null) {

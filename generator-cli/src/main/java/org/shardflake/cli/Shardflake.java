@@ -191,7 +191,12 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         commandLine.setParameterExceptionHandler(report);
         commandLine.setExecutionExceptionHandler(report);
         IdCommand.acceptNegativeIds(commandLine.getSubcommands());
-        int exitCode = commandLine.execute(args);
+        int exitCode;
+        try {
+            exitCode = commandLine.execute(args);
+        } catch (OutOfMemoryError e) {
+            exitCode = report.explain(e);
+        }
         try {
             out.flush();
         } catch (StandardOutput.WriteFailedException e) {

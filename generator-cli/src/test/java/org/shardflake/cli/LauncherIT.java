@@ -123,6 +123,17 @@ class LauncherIT {
     }
 
     @Test
+    void saysThatMemoryIsShortAndHowToAllowMore() throws Exception {
+        Result result = shell("head -c 100000000 /dev/zero | SHARDFLAKE_JAVA_OPTS=-Xmx32m \"$LAUNCHER\" id decode");
+
+        assertThat(result.exitCode()).isEqualTo(1);
+        assertThat(result.err()).matches("""
+                        error: Java heap space: this Java may use 3[0-2] MiB
+                        hint: allow more with SHARDFLAKE_JAVA_OPTS=-Xmx4g, some ten times as much as the largest row has, and run the command again
+                        """);
+    }
+
+    @Test
     void failsWhenTheDiskIsFull() throws Exception {
         assertThat(Path.of("/dev/full")).exists();
 
