@@ -86,7 +86,8 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
     int explain(OutOfMemoryError e) {
         return print(
                 ExitCodes.FAILURE,
-                "%s: this Java may use %,d MiB".formatted(e.getMessage(), Runtime.getRuntime().maxMemory() >> 20),
+                "%s: this Java may use %,d MiB"
+                        .formatted(e.getMessage(), Runtime.getRuntime().maxMemory() >> 20),
                 "allow more with SHARDFLAKE_JAVA_OPTS=-Xmx4g, some ten times as much as the largest row has, and run the command again",
                 e);
     }

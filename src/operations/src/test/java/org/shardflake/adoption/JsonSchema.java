@@ -96,7 +96,8 @@ final class JsonSchema {
     }
 
     private Object definition(String reference) {
-        Object definition = ((Map<?, ?>) Objects.requireNonNull(root.get("definitions"))).get(reference.replace("#/definitions/", ""));
+        Object definition = ((Map<?, ?>) Objects.requireNonNull(root.get("definitions")))
+                .get(reference.replace("#/definitions/", ""));
         if (definition == null) {
             throw new IllegalStateException(reference);
         }

@@ -71,6 +71,7 @@ class AdoptionPlannerTest {
     private Path directory;
 
     private final Map<String, String> differences = new TreeMap<>();
+
     @SuppressWarnings("NullAway.Init") // each test deploys one
     private AdoptionPlan plan;
 
