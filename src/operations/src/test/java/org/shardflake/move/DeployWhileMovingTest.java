@@ -204,7 +204,7 @@ class DeployWhileMovingTest {
 
         NewTableWriters(ShardRouter router) {
             for (int shard : MOVING.stream().toArray()) {
-                threads.submit(() -> write(router, shard));
+                threads.execute(() -> write(router, shard));
             }
         }
 
