@@ -292,7 +292,7 @@ class AdoptCommandTest {
                 .startsWith("TABLE      INTO   SINCE")
                 .contains("\nold.photo  photo  ")
                 .endsWith(
-                        "\nto continue: shardflake adopt TABLE --from URL; with --finish to end it, with --cancel to give it up\n");
+                        "\nto continue: shardflake adopt run --plan FILE --from URL, or shardflake adopt TABLE --from URL; with --finish to end it, with --cancel to give it up\n");
         installation.execute(OLD, """
                 INSERT INTO old.photo (uid, slug) VALUES (3, 'inserted');
                 UPDATE old.photo SET title = 'updated' WHERE id = 10;
@@ -831,7 +831,7 @@ class AdoptCommandTest {
 
         assertThat(adopt("old.photo", "--key=id").err()).isEqualTo("""
                 error: old.photo is being adopted into photo by its uid, over 8 shards
-                hint: continue with these, or cancel with these first
+                hint: continue with these, or cancel with these first, by the command that began it: shardflake adopt run --plan FILE --from URL or shardflake adopt old.photo --from URL
                 """);
     }
 

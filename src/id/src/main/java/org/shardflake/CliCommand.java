@@ -23,6 +23,8 @@ public final class CliCommand implements Serializable {
     public static final CliCommand ADOPT_FINISH = form("adopt TABLE --from URL --finish");
     public static final CliCommand ADOPT_CANCEL = form("adopt TABLE --from URL --cancel");
     public static final CliCommand ADOPT_REOPEN = form("adopt TABLE --from URL --reopen");
+    public static final CliCommand ADOPT_RUN = form("adopt run --plan FILE --from URL");
+    public static final CliCommand ADOPT_RUN_REOPEN = form("adopt run --plan FILE --from URL --reopen");
     public static final CliCommand DEMO = form("demo");
     public static final CliCommand DOCTOR = form("doctor");
     public static final CliCommand DOCTOR_FIX = form("doctor --fix");
@@ -40,6 +42,10 @@ public final class CliCommand implements Serializable {
     public static final CliCommand LOCAL_START = form("local start");
     public static final CliCommand LOOKUP_BACKFILL = form("lookup backfill NAME");
     public static final CliCommand LOOKUP_CREATE = form("lookup create TABLE.COLUMN");
+    public static final CliCommand LOOKUP_CREATE_OF =
+            form("lookup create NAME --table TABLE --column COLUMN --uid-column COLUMN");
+    public static final CliCommand LOOKUP_CREATE_UNIQUE_OF =
+            form("lookup create NAME --table TABLE --column COLUMN --uid-column COLUMN --unique");
     public static final CliCommand LOOKUP_DROP = form("lookup drop NAME");
     public static final CliCommand LOOKUP_LIST = form("lookup list");
     public static final CliCommand MAP_HISTORY = form("map history");

@@ -23,6 +23,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
@@ -123,7 +124,8 @@ public final class Adopter implements AutoCloseable {
     static TableFacts find(String name, AdoptSession session) throws SQLException {
         TableFacts found = TableFacts.find(session.old(), name, session.searchPath())
                 .orElseThrow(() -> new AdoptRefusedException(
-                        "there is no table %s".formatted(name), "name it with its schema: app.photo"));
+                        "there is no table %s in %s".formatted(name, session.database()),
+                        "name it with its schema, as in app.photo, and the database that has it"));
         TableChecks.checkKind(found);
         return found;
     }
@@ -172,8 +174,10 @@ public final class Adopter implements AutoCloseable {
         return table.column(name)
                 .orElseThrow(() -> new AdoptRefusedException(
                         "table %s has no column %s".formatted(table.name(), name),
-                        "its columns are "
-                                + table.columns().stream().map(Column::name).collect(joining(", "))));
+                        Advice.of(
+                                "its columns are %s; a table without the key is adopted with a plan, by %s",
+                                table.columns().stream().map(Column::name).collect(joining(", ")),
+                                CliCommand.ADOPT_RUN)));
     }
 
     private TableFacts findShardTable() throws SQLException {
@@ -274,7 +278,9 @@ public final class Adopter implements AutoCloseable {
                                     adoption.into(),
                                     adoption.key(),
                                     Plural.of(adoption.shardCount(), "shard")),
-                    "continue with these, or cancel with these first");
+                    Advice.of(
+                            "continue with these, or cancel with these first, by the command that began it: %s or %s",
+                            CliCommand.ADOPT_RUN, CliCommand.ADOPT.with(table.name())));
         }
     }
 
@@ -462,7 +468,7 @@ public final class Adopter implements AutoCloseable {
                         "%s has been adopted, and the shards may have newer rows".formatted(table.name()),
                         Advice.of(
                                 "if nothing has been written to them, %s makes the table take writes again; then cancel",
-                                CliCommand.ADOPT_REOPEN.with(table.name())));
+                                isAlone ? CliCommand.ADOPT_REOPEN.with(table.name()) : CliCommand.ADOPT_RUN_REOPEN));
             }
             return adoption;
         });
@@ -472,7 +478,9 @@ public final class Adopter implements AutoCloseable {
         Adoption adoption = journal.find()
                 .orElseThrow(() -> new AdoptRefusedException(
                         "%s is not being adopted".formatted(table.name()),
-                        Advice.of("begin with %s", CliCommand.ADOPT.with(table.name()))));
+                        Advice.of(
+                                "begin with %s",
+                                isAlone ? CliCommand.ADOPT.with(table.name()) : CliCommand.ADOPT_RUN)));
         refuseOther(adoption);
         return adoption;
     }
@@ -749,16 +757,37 @@ public final class Adopter implements AutoCloseable {
     void checkForeignKeys(Set<String> finished) throws SQLException {
         Set<String> unfinished = tablesBeingAdopted();
         unfinished.removeAll(finished);
+        List<ForeignKeys.Rows> broken = broken(
+                key -> !unfinished.contains(key.table()) && (key.isOutside() || !unfinished.contains(key.referred())));
+        ForeignKeys.lines(broken, key -> !key.isValid()).forEach(listener::brokenForeignKey);
+        refuseBroken(broken);
+    }
+
+    /**
+     * Checks what refers to reference tables, which nobody has to stop writes for.
+     *
+     * @throws BrokenForeignKeysException if they lack rows
+     */
+    void checkReferences() throws SQLException {
+        refuseBroken(broken(key -> key.isOutside() && key.table().equals(into)));
+    }
+
+    private List<ForeignKeys.Rows> broken(Predicate<ForeignKey> chosen) throws SQLException {
         List<ForeignKeys.Rows> broken = Collections.synchronizedList(new ArrayList<>());
         servers.onAll(server -> broken.addAll(ForeignKeys.broken(
                 server.connection(),
-                server.foreignKeys().stream()
-                        .filter(key -> !unfinished.contains(key.table()) && !unfinished.contains(key.referred()))
-                        .toList())));
-        ForeignKeys.lines(broken, key -> !key.isValid()).forEach(listener::brokenForeignKey);
+                server.foreignKeys().stream().filter(chosen).toList())));
+        return broken;
+    }
+
+    private void refuseBroken(List<ForeignKeys.Rows> broken) {
         List<String> lines = ForeignKeys.lines(broken, ForeignKey::isValid);
         if (!lines.isEmpty()) {
-            throw new BrokenForeignKeysException(table.name(), lines);
+            boolean toReference = broken.stream()
+                    .map(ForeignKeys.Rows::key)
+                    .filter(ForeignKey::isValid)
+                    .allMatch(ForeignKey::isOutside);
+            throw new BrokenForeignKeysException(table.name(), lines, toReference);
         }
     }
 

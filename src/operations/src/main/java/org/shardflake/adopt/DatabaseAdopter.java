@@ -22,6 +22,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.compare.Rows;
@@ -214,12 +216,14 @@ public final class DatabaseAdopter implements AutoCloseable {
      * tables take writes again; only a killed process leaves them closed, until they are run again or {@link #reopen opened}.
      *
      * @throws RowsDifferException if shards lack rows they should have, or have others
-     * @throws BrokenForeignKeysException if rows that belong together are in different shards
+     * @throws BrokenForeignKeysException if rows that belong together are in different shards, or reference tables lack rows
      */
     public List<AdoptReport> finish() {
         return Sql.translating(() -> {
             lock();
             List<Routes.Placed> unfinished = copyAndCatchUp();
+            // What is missing there would be found only after the writes have stopped.
+            onAll(unfinished, Adopter::checkReferences);
             try {
                 for (Routes.Placed table : unfinished) {
                     ChangeJournal journal = journal(table);
@@ -314,7 +318,7 @@ public final class DatabaseAdopter implements AutoCloseable {
         }
         if (begun.isEmpty()) {
             throw new AdoptRefusedException(
-                    "none of the plan's tables is being adopted", "begin by a run without further options");
+                    "none of the plan's tables is being adopted", Advice.of("begin with %s", CliCommand.ADOPT_RUN));
         }
         return begun;
     }

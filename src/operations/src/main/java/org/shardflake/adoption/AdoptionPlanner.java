@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -33,6 +34,8 @@ public final class AdoptionPlanner {
 
     private static final Set<String> FOUND_TYPES =
             Set.of("smallint", "integer", "bigint", "text", "character varying", "uuid", "citext");
+
+    private static final Set<String> NUMBERS = Set.of("smallint", "integer", "bigint");
 
     private final Assessment assessment;
     private final SourceCatalog catalog;
@@ -226,6 +229,25 @@ public final class AdoptionPlanner {
                         null));
     }
 
+    /** A name that lookups may have, and none of these has. */
+    private static String lookupName(String name, Set<String> others) {
+        String plain =
+                name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9_.]", "_").replaceFirst("^(?=[0-9.])", "_");
+        String free = plain;
+        for (int i = 2; !others.add(free); i++) {
+            free = plain + "_" + i;
+        }
+        return free;
+    }
+
+    private boolean hasNumberAsKey(List<Table> all) {
+        return all.stream()
+                .filter(table -> table.goes() == Goes.SHARDS && table.key() != null)
+                .allMatch(table -> NUMBERS.contains(source(table.name())
+                        .column(Objects.requireNonNull(table.key()))
+                        .plainType()));
+    }
+
     /** Lookups of ids that do not contain their shard, and of what was unique over the whole database. */
     private List<Lookup> lookups(List<Table> all) {
         List<Lookup> found = new ArrayList<>();
@@ -253,11 +275,18 @@ public final class AdoptionPlanner {
                 columns.removeIf(column -> table.path().get(0).columns().equals(List.of(column)));
             }
             for (String column : columns) {
-                String name = table.target() + "." + column;
-                if (FOUND_TYPES.contains(its.column(column).plainType()) && names.add(name)) {
+                if (FOUND_TYPES.contains(its.column(column).plainType())) {
+                    String name = lookupName(table.target() + "." + column, names);
                     found.add(new Lookup(name, table.name(), List.of(column), true));
                 }
             }
+        }
+        if (!found.isEmpty() && !hasNumberAsKey(all)) {
+            leftOut.add(
+                    null,
+                    "lookups of ids and unique values: the key is not an integer, which lookups of a column need",
+                    "find rows by their key; where that is not possible, have the application claim values of a lookup without a source");
+            return List.of();
         }
         return found;
     }

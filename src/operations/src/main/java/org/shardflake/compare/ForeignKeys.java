@@ -31,7 +31,7 @@ public final class ForeignKeys {
             SELECT n.nspname, k.conname, c.relname, p.relname, k.convalidated,
                    format('%%s%%I.%%I', CASE c.relkind WHEN 'r' THEN 'ONLY ' ELSE '' END, n.nspname, c.relname),
                    format('%%s%%I.%%I', CASE p.relkind WHEN 'r' THEN 'ONLY ' ELSE '' END, pn.nspname, p.relname),
-                   s.own, s.present, s.missing, s.same, k.confmatchtype = 'f'
+                   s.own, s.present, s.missing, s.same, k.confmatchtype = 'f', pn.oid <> n.oid
               FROM pg_constraint k
               JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
               JOIN pg_class p ON p.oid = k.confrelid JOIN pg_namespace pn ON pn.oid = p.relnamespace
@@ -60,10 +60,18 @@ public final class ForeignKeys {
      * @param schema of its table
      * @param table the table that refers
      * @param referred the table it refers to
+     * @param isOutside whether that table is in another schema, as reference tables are
      * @param isValid whether it is to hold for all rows
      * @param from the referring table, its columns and conditions, as written in SQL
      */
-    public record ForeignKey(String schema, String name, String table, String referred, boolean isValid, Parts from) {}
+    public record ForeignKey(
+            String schema,
+            String name,
+            String table,
+            String referred,
+            boolean isOutside,
+            boolean isValid,
+            Parts from) {}
 
     /** SQL of a foreign key; {@code c} is a row that refers, {@code p} one that is referred to. */
     record Parts(
@@ -100,6 +108,7 @@ public final class ForeignKeys {
                         row.getString(2),
                         row.getString(3),
                         row.getString(4),
+                        row.getBoolean(13),
                         row.getBoolean(5),
                         new Parts(
                                 row.getString(6),

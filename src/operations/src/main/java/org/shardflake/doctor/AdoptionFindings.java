@@ -27,9 +27,10 @@ final class AdoptionFindings {
                                 "%s since %s; until it ends, no shard can be moved"
                                         .formatted(adoption, adoption.begunAt()),
                                 Advice.of(
-                                        "end it with %s, or give it up with %s; if that database is gone for good, DELETE FROM shardflake_catalog.adoption WHERE id = '%s'",
+                                        "end it with %s, or give it up with %s; if it was begun with a plan, with the same options of %s; if that database is gone for good, DELETE FROM shardflake_catalog.adoption WHERE id = '%s'",
                                         CliCommand.ADOPT_FINISH.with(adoption.table()),
                                         CliCommand.ADOPT_CANCEL.with(adoption.table()),
+                                        CliCommand.ADOPT_RUN,
                                         adoption.id())))
                         .toList();
     }

@@ -173,9 +173,10 @@ public final class OpenAdoptions {
                         PreflightCheck.Outcome.FAILED,
                         "%s, and a move would carry a part of it only".formatted(adoption),
                         Advice.of(
-                                "end it first: %s, or %s",
+                                "end it first: %s, or %s; if it was begun with a plan, with the same options of %s",
                                 CliCommand.ADOPT_FINISH.with(adoption.table()),
-                                CliCommand.ADOPT_CANCEL.with(adoption.table()))));
+                                CliCommand.ADOPT_CANCEL.with(adoption.table()),
+                                CliCommand.ADOPT_RUN)));
     }
 
     private Connection connect() throws SQLException {

@@ -109,7 +109,7 @@ public final class AdoptPlanCommand implements Runnable {
         return facts;
     }
 
-    private static String text(PlanFiles.Report report) {
+    private String text(PlanFiles.Report report) {
         AdoptionPlan plan = report.plan();
         List<String> lines = new ArrayList<>();
         lines.add("%s by %s: %s into the shards, %s, %s"
@@ -136,6 +136,9 @@ public final class AdoptPlanCommand implements Runnable {
                         .formatted(one.table() == null ? plan.source().database() : one.table(), one.problem()));
                 lines.add("    " + one.remedy());
             });
+        }
+        if (!report.written().isEmpty()) {
+            lines.addAll(AdoptSteps.after(file, plan));
         }
         return String.join("\n", lines);
     }

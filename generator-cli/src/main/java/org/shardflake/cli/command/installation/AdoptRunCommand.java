@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.adopt.AdoptPlan;
 import org.shardflake.adopt.AdoptReport;
 import org.shardflake.adopt.AdoptSettings;
@@ -23,6 +24,7 @@ import org.shardflake.cli.command.option.DryRunMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.error.FileFailure;
 import org.shardflake.cli.output.Amounts;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -38,7 +40,7 @@ import picocli.CommandLine.Spec;
             "The tables keep taking writes. A table without the key gets it from the rows that it refers to. Run the"
                     + " command again to copy what is left and bring over what has changed. With --finish, the tables take"
                     + " no more writes, the last changes are brought over, and all rows are compared.",
-            "Reference tables and lookups of the plan are not filled: see reference adopt and lookup backfill."
+            "Reference tables and lookups of the plan are not filled: the command says how to do that."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -114,11 +116,12 @@ final class AdoptRunCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws IOException {
+    public Integer call() {
         if (Stream.of(finish, reopen, cancel).filter(chosen -> chosen).count() > 1) {
             throw CliException.usage("--finish, --reopen and --cancel exclude each other");
         }
-        DatabaseSettings settings = settings(AdoptionPlanFile.read(plan));
+        AdoptionPlan its = read(plan);
+        DatabaseSettings settings = settings(its);
         ShardMap map = catalog.catalog().load();
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
         try (DatabaseAdopter adopter =
@@ -130,10 +133,26 @@ final class AdoptRunCommand implements Callable<Integer> {
                         ? "%s is not finished".formatted(cancel ? "--cancel" : "--finish")
                         : "the rows brought so far stay in the shards; the same command with --cancel removes them");
                 List<AdoptReport> reports = perform(adopter, settings.tables().size());
-                output.print(reports.stream().map(AdoptView::facts).toList(), () -> AdoptView.text(reports));
+                output.print(
+                        reports.stream().map(AdoptView::facts).toList(),
+                        () -> AdoptView.text(reports) + AdoptSteps.after(reports, its));
             }
         }
         return ExitCodes.OK;
+    }
+
+    private static AdoptionPlan read(Path file) {
+        try {
+            return AdoptionPlanFile.read(file);
+        } catch (IOException e) {
+            throw FileFailure.explain("read", file.toString(), e);
+        } catch (IllegalArgumentException e) {
+            throw new CliException(
+                    Kind.USAGE,
+                    String.valueOf(e.getMessage()),
+                    "name a plan of shardflake adopt plan, and correct it if it was edited",
+                    e);
+        }
     }
 
     private DatabaseSettings settings(AdoptionPlan its) {

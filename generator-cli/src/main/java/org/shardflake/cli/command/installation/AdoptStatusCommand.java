@@ -8,6 +8,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.CliCommand;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.output.TableWriter;
@@ -21,7 +22,7 @@ import picocli.CommandLine.Mixin;
         name = "status",
         description = {
             "Lists the adoptions that are neither finished nor cancelled. No shard can be moved until they are.",
-            "adopt TABLE with --dry-run shows how far one of them is."
+            "The command that began one continues it: adopt run for the tables of a plan, else adopt TABLE."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -68,6 +69,7 @@ final class AdoptStatusCommand implements Runnable {
                 adoption.begunAt().truncatedTo(ChronoUnit.SECONDS),
                 adoption.database()));
         return table
-                + "\nto continue: shardflake adopt TABLE --from URL; with --finish to end it, with --cancel to give it up";
+                + "\nto continue: %s, or %s; with --finish to end it, with --cancel to give it up"
+                        .formatted(CliCommand.ADOPT_RUN, CliCommand.ADOPT);
     }
 }

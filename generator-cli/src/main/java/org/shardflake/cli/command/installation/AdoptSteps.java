@@ -1,0 +1,86 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.installation;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.shardflake.CliCommand;
+import org.shardflake.adopt.AdoptReport;
+import org.shardflake.adopt.AdoptState;
+import org.shardflake.adoption.AdoptionPlan;
+import org.shardflake.adoption.AdoptionPlan.Goes;
+import org.shardflake.adoption.AdoptionPlan.Lookup;
+import org.shardflake.adoption.AdoptionPlan.Table;
+import org.shardflake.server.SqlText;
+
+/** The steps that follow those of {@code adopt plan} and {@code adopt run}, as commands to copy. */
+final class AdoptSteps {
+
+    private AdoptSteps() {}
+
+    /** The steps after a plan was written to a file. */
+    static List<String> after(Path file, AdoptionPlan plan) {
+        List<String> steps = new ArrayList<>();
+        steps.add("next, review these files, and run:");
+        String reference = plan.changelogs().reference();
+        if (reference != null) {
+            steps.add("  " + CliCommand.REFERENCE_DEPLOY_HOME.with("SERVER", file.resolveSibling(reference)));
+        }
+        steps.add("  "
+                + CliCommand.SCHEMA_DEPLOY.with(
+                        file.resolveSibling(plan.changelogs().shards())));
+        steps.add("  " + CliCommand.ADOPT_RUN.with(file));
+        return steps;
+    }
+
+    /** The steps after a run, each on a line. */
+    static String after(List<AdoptReport> reports, AdoptionPlan plan) {
+        List<String> steps = new ArrayList<>();
+        if (reports.stream().anyMatch(report -> report.state() == AdoptState.FOLLOWING)) {
+            steps.addAll(ofReferenceTables(plan));
+        } else if (reports.stream().allMatch(report -> report.state() == AdoptState.FINISHED)) {
+            steps.addAll(ofLookups(plan));
+        }
+        return steps.isEmpty() ? "" : "\n" + String.join("\n", steps);
+    }
+
+    private static List<String> ofReferenceTables(AdoptionPlan plan) {
+        List<String> steps = new ArrayList<>();
+        for (Table table : plan.tables()) {
+            if (table.goes() == Goes.REFERENCE) {
+                steps.add("  psql OLD_URL -c 'COPY %s TO STDOUT' | psql HOME_URL -c 'COPY reference.%s FROM STDIN'"
+                        .formatted(table.name().sql(), SqlText.name(table.target())));
+            }
+        }
+        if (!steps.isEmpty()) {
+            steps.add(0, "before that, fill the reference tables on their home, if you have not yet:");
+        }
+        return steps;
+    }
+
+    private static List<String> ofLookups(AdoptionPlan plan) {
+        List<String> steps = new ArrayList<>();
+        for (Lookup lookup : plan.lookups()) {
+            steps.add("  " + create(lookup, plan.table(lookup.table()).orElseThrow()));
+            steps.add("  " + CliCommand.LOOKUP_BACKFILL.with(lookup.name()));
+        }
+        if (!steps.isEmpty()) {
+            steps.add(0, "lookups of the plan, if you have not created them yet:");
+        }
+        return steps;
+    }
+
+    private static String create(Lookup lookup, Table table) {
+        CliCommand form = lookup.isUnique() ? CliCommand.LOOKUP_CREATE_UNIQUE_OF : CliCommand.LOOKUP_CREATE_OF;
+        return form.with(
+                        lookup.name(),
+                        table.target(),
+                        lookup.columns().get(0),
+                        Objects.requireNonNull(table.shardKey()))
+                .toString();
+    }
+}
