@@ -7,6 +7,7 @@ package org.shardflake.cli;
 import java.io.PrintWriter;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
@@ -86,8 +87,11 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
     int explain(OutOfMemoryError e) {
         return print(
                 ExitCodes.FAILURE,
-                "%s: this Java may use %,d MiB"
-                        .formatted(e.getMessage(), Runtime.getRuntime().maxMemory() >> 20),
+                String.format(
+                        Locale.ROOT,
+                        "%s: this Java may use %,d MiB",
+                        e.getMessage(),
+                        Runtime.getRuntime().maxMemory() >> 20),
                 "allow more with SHARDFLAKE_JAVA_OPTS=-Xmx4g, some ten times as much as the largest row has, and run the command again",
                 e);
     }
