@@ -856,6 +856,7 @@ class AdoptCommandTest {
                 "SELECT 1 | old.fotos | uid | there is no table old.fotos",
                 "SELECT 1 | old.photo | user | table old.photo has no column user",
                 "SELECT 1 | old.photo | extra | column extra is of type jsonb, from which no uid can be derived",
+                "CREATE COLLATION old.loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false); ALTER TABLE old.photo ALTER slug TYPE text COLLATE old.loose | old.photo | slug | slug of old.photo takes different texts as equal, by collation old.loose, and they would be in different shards",
                 "ALTER TABLE old.photo DROP CONSTRAINT photo_pkey | old.photo | uid | old.photo has no primary key",
                 "CREATE VIEW old.v AS SELECT * FROM old.photo | old.v | uid | old.v is not a plain table",
                 "ALTER TABLE old.photo ADD COLUMN place text | old.photo | uid | shard_0000.photo cannot take the rows of old.photo: it has no column place",

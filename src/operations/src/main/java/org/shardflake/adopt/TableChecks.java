@@ -20,6 +20,13 @@ import org.shardflake.jdbc.Sql;
 /** Checks whether a table's rows can live in the shards' tables. */
 final class TableChecks {
 
+    /** The key's collation, if it takes different texts as equal. */
+    private static final String LOOSE_COLLATION = """
+            SELECT format('%I.%I', n.nspname, c.collname)
+              FROM pg_attribute a JOIN pg_collation c ON c.oid = a.attcollation JOIN pg_namespace n ON n.oid = c.collnamespace
+             WHERE a.attrelid = to_regclass(?) AND a.attname = ? AND NOT c.collisdeterministic
+            """;
+
     private final TableFacts old;
     private final TableFacts shard;
     private final Column key;
@@ -134,8 +141,15 @@ final class TableChecks {
         }
     }
 
-    /** Checks that each row has a shard. */
+    /** Checks that each row has a shard, and that equal keys have the same. */
     void checkKeys(Connection connection) throws SQLException {
+        List<String> loose = Sql.list(connection, LOOSE_COLLATION, row -> row.getString(1), old.name(), key.name());
+        if (!loose.isEmpty()) {
+            throw new AdoptRefusedException(
+                    "%s of %s takes different texts as equal, by collation %s, and they would be in different shards"
+                            .formatted(key.name(), old.name(), loose.get(0)),
+                    "bring the texts into one form, such as lower case, and give the column a deterministic collation");
+        }
         if (!hasNull(connection, key)) {
             return;
         }

@@ -22,6 +22,17 @@ final class Obstacles {
 
     static final int FLYWAY_COLUMN_COUNT = 7;
 
+    /** The tables whose rows in pg_stats are hidden, as the rows of the tables are. */
+    private static final String HIDDEN_STATISTICS = """
+            SELECT string_agg(format('%I.%I', n.nspname, c.relname), ', ' ORDER BY n.nspname, c.relname)
+              FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+             WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't' AND c.reltuples > 0
+               AND n.nspname !~ '^(pg_|shardflake)' AND n.nspname <> 'information_schema'
+               AND (row_security_active(c.oid) OR NOT has_table_privilege(c.oid, 'SELECT'))
+               AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+            HAVING count(*) > 0
+            """;
+
     private final Sorting sorting;
     private final SourceTable table;
     private final List<Obstacle> found = new ArrayList<>();
@@ -254,6 +265,12 @@ final class Obstacles {
                 """,
                 "functions: %s",
                 "write those that the shards need into their changelog; tables that they name are those of one shard");
+        list(
+                connection,
+                found,
+                HIDDEN_STATISTICS,
+                "statistics that this login may not see, of: %s",
+                "assess as a role that may select from them and that bypasses row-level security: how many values a key has, and how common they are, is not known otherwise");
         found.addAll(flyway(connection));
         return found;
     }

@@ -204,6 +204,28 @@ class AssessorTest {
                 .contains("tenant");
     }
 
+    /** PostgreSQL hides the statistics of a table as it hides its rows. */
+    @Test
+    void statisticsThatTheLoginMayNotSeeAreNamed() throws SQLException {
+        ServerUrl clerk = ServerUrl.parse(cluster.server(0).uri("postgres").replace("postgres@", "clerk@"));
+        execute("""
+                CREATE ROLE clerk LOGIN;
+                GRANT SELECT ON ALL TABLES IN SCHEMA public TO clerk;
+                REVOKE SELECT ON follow FROM clerk;
+                ALTER TABLE orders ENABLE ROW LEVEL SECURITY
+                """);
+        try {
+            assertThat(Assessor.assess(clerk, null, "").obstacles())
+                    .extracting(Obstacle::problem)
+                    .contains("statistics that this login may not see, of: public.follow, public.orders");
+            assertThat(Assessor.assess(url, null, "").obstacles())
+                    .extracting(Obstacle::problem)
+                    .noneMatch(problem -> problem.contains("statistics"));
+        } finally {
+            execute("ALTER TABLE orders DISABLE ROW LEVEL SECURITY; DROP OWNED BY clerk; DROP ROLE clerk");
+        }
+    }
+
     @Test
     void whatPgStatStatementsRecordedIsSorted() throws SQLException {
         execute("CREATE EXTENSION pg_stat_statements; SELECT pg_stat_statements_reset()");
