@@ -64,7 +64,7 @@ class SchemaCommandsTest {
     void deploysAndThenFindsNothingToDo() throws IOException {
         Result first = deploy(PHOTO);
 
-        assertThat(first.err()).endsWith("deploying shards: 8 of 8\n"); // after lines of progress where the machine is slow
+        assertThat(first.err()).endsWith("deploying shards: 8 of 8\n"); // on a slow machine after lines of progress
         assertThat(first.exitCode()).isZero();
         assertThat(first.out()).isEqualTo("""
                 SERVER  SHARDS  DEPLOYED  UP TO DATE  FAILED
