@@ -181,7 +181,7 @@ class DatabaseAdopterTest {
         return wanted;
     }
 
-    /** The rows of the shards, likewise. */
+    /** The rows that the shards have, in the same form. */
     private Map<String, String> found() throws SQLException {
         Map<String, String> found = new TreeMap<>();
         for (String table : ROWS.keySet()) {

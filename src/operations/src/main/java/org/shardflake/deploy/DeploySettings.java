@@ -103,38 +103,12 @@ public record DeploySettings(
 
     /** A copy of these settings that allows or refuses changesets naming schema {@code public}. */
     public DeploySettings withPublic(boolean allowed) {
-        return new DeploySettings(
-                searchPath,
-                contexts,
-                labels,
-                parameters,
-                lockTimeout,
-                statementTimeout,
-                tries,
-                connections,
-                rest,
-                stopAtFailure,
-                allowed,
-                checks,
-                flyway);
+        return with(allowed, checks, flyway);
     }
 
     /** A copy of these settings with other checks of rows, for example {@code new RowChecks(true, "uid", 2000)}. */
     public DeploySettings withChecks(RowChecks wanted) {
-        return new DeploySettings(
-                searchPath,
-                contexts,
-                labels,
-                parameters,
-                lockTimeout,
-                statementTimeout,
-                tries,
-                connections,
-                rest,
-                stopAtFailure,
-                allowPublic,
-                wanted,
-                flyway);
+        return with(allowPublic, wanted, flyway);
     }
 
     /**
@@ -142,6 +116,10 @@ public record DeploySettings(
      * of placeholders; search path, contexts and labels are not used.
      */
     public DeploySettings withFlyway(FlywayOrder order) {
+        return with(allowPublic, checks, Optional.of(order));
+    }
+
+    private DeploySettings with(boolean isPublicAllowed, RowChecks wanted, Optional<FlywayOrder> order) {
         return new DeploySettings(
                 searchPath,
                 contexts,
@@ -153,8 +131,8 @@ public record DeploySettings(
                 connections,
                 rest,
                 stopAtFailure,
-                allowPublic,
-                checks,
-                Optional.of(order));
+                isPublicAllowed,
+                wanted,
+                order);
     }
 }
