@@ -396,6 +396,12 @@ final class ShardRun {
         }
         statements.add(SearchPath.OURS);
         statements.add("SELECT shardflake.complete_tables(%s)".formatted(shard));
+        if (isCopy()) {
+            // New tables get an open fence where the shard had no table yet, and their sequences make ids.
+            statements.add("SELECT shardflake.set_fence(f.target, true) FROM shardflake.fences(%s) f WHERE NOT f.fenced"
+                    .formatted(shard));
+            statements.add("SELECT shardflake.fence_ids(%s, true)".formatted(shard));
+        }
         if (!expressionsChecked) {
             statements.checkExpressions(shard);
         }

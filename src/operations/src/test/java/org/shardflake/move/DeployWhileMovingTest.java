@@ -499,6 +499,17 @@ class DeployWhileMovingTest {
         long move = mover.moves().get(0).id();
         for (int shard : MOVING.stream().toArray()) {
             assertThat(facts("db2", shard)).isEqualTo(facts("db1", shard));
+            String copy = mover.moves().get(0).shard(shard).server().equals("db1") ? "db2" : "db1";
+            assertThat(shards.number(
+                            copy,
+                            "SELECT count(*) FROM shardflake.sequences(%1$s) s WHERE s.makes_ids AND NOT COALESCE(shardflake.is_stopped(pg_sequence_last_value(s.target)), false)"
+                                    .formatted(shard)))
+                    .as("sequences that make ids of shard %s on %s, which has its copy", shard, copy)
+                    .isZero();
+            assertThat(shards.number(
+                            copy, "SELECT count(*) FROM shardflake.fences(%s) f WHERE NOT f.fenced".formatted(shard)))
+                    .as("open tables of shard %s on %s", shard, copy)
+                    .isZero();
         }
         assertThat(mover.verify(move, MOVING)).isEmpty();
     }
