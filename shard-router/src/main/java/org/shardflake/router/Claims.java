@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
@@ -130,7 +131,9 @@ final class Claims {
     private static final ShardSqlTemplate RECORD = new ShardSqlTemplate("""
             INSERT INTO ${shard.schema}.shardflake_lookup_owner (token, lookup, value, held_by_uid, held_by_id, is_void)
             SELECT ?, ?, ?, ?, ?, false WHERE pg_catalog.clock_timestamp() OPERATOR(pg_catalog.<) (?::pg_catalog.timestamptz OPERATOR(pg_catalog.+) interval '%s')
+               AND (?::pg_catalog.text IS NULL OR pg_catalog.pg_current_xact_id()::pg_catalog.text OPERATOR(pg_catalog.=) ?)
             ON CONFLICT (token) DO NOTHING
+            RETURNING pg_catalog.pg_current_xact_id()::pg_catalog.text
             """.formatted(GOOD_FOR));
 
     /**
@@ -225,8 +228,14 @@ final class Claims {
         });
     }
 
-    /** Records in the row's transaction that the claim is good if this commits; false if the claim is void or too old. */
-    boolean record(ShardTransaction tx, Key key, LookupEntry holder, Claim claim) {
+    /**
+     * Records in the row's transaction that the claim is good if this commits.
+     *
+     * @param writer the only transaction that may; null for any
+     * @return PostgreSQL's number of the transaction; null if it may not, or if the claim is void or too old
+     */
+    @Nullable
+    String record(ShardTransaction tx, Key key, LookupEntry holder, Claim claim, @Nullable String writer) {
         return inTransaction(tx, RECORD, statement -> {
                     statement.setObject(1, claim.token());
                     statement.setInt(2, lookup.number());
@@ -234,9 +243,13 @@ final class Claims {
                     statement.setLong(4, holder.uid());
                     statement.setLong(5, holder.id());
                     statement.setTimestamp(6, claim.claimedAt());
-                    return statement.executeUpdate();
+                    statement.setString(7, writer);
+                    statement.setString(8, writer);
+                    try (ResultSet row = statement.executeQuery()) {
+                        return row.next() ? Optional.of(row.getString(1)) : Optional.<String>empty();
+                    }
                 })
-                == 1;
+                .orElse(null);
     }
 
     /** Makes the shard of a claim's row decide whether it is good: if it has no record, it never will have one. */

@@ -225,7 +225,7 @@ public final class Lookup {
         Claims claims = before.claims();
         Claims.Claim claim = before.claim();
         if (!before.wasHeld()) {
-            return claims.record(tx, its.key(), claim.holder(), claim);
+            return claims.record(tx, its.key(), claim.holder(), claim, before.writer()) != null;
         }
         if (!isSeenByOthers(claims, claim)) {
             return false;
@@ -233,7 +233,7 @@ public final class Lookup {
         // It may be old, and nobody else can make it void.
         Claims.Claim again = new Claims.Claim(
                 claim.token(), claim.state(), claim.holder(), new Timestamp(System.currentTimeMillis()));
-        if (!claims.record(tx, its.key(), claim.holder(), again)) {
+        if (claims.record(tx, its.key(), claim.holder(), again, null) == null) {
             return false;
         }
         if (isSeenByOthers(claims, claim)) {
@@ -259,8 +259,9 @@ public final class Lookup {
         for (int tried = 1; ; tried++) {
             Claims.Claim claim = claims.claim(key, holder, token);
             if (claim.token().equals(token)) {
-                if (claims.record(tx, key, holder, claim)) {
-                    tx.lookups().put(its, new LookupChanges.Change(claims, claim, false, true));
+                String writer = claims.record(tx, key, holder, claim, null);
+                if (writer != null) {
+                    tx.lookups().put(its, new LookupChanges.Change(claims, claim, false, true, writer));
                     return;
                 }
                 if (++lost >= MAX_LOST) {
@@ -356,7 +357,7 @@ public final class Lookup {
         if (left.isEmpty()) {
             return false;
         }
-        LookupChanges.Change released = new LookupChanges.Change(claims, left.get(), true, false);
+        LookupChanges.Change released = new LookupChanges.Change(claims, left.get(), true, false, null);
         if (before != null && before.claim().token().equals(left.get().token())) {
             released = before.with(false);
         }

@@ -5,6 +5,7 @@
 package org.shardflake.router;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -30,15 +31,21 @@ final class LookupChanges {
      * @param claims of the lookup
      * @param wasHeld whether the claim is from before this transaction
      * @param isHeld whether the row holds the value once this commits, unless this was rolled back to a savepoint since
+     * @param writer PostgreSQL's number of the transaction that wrote the record; null if the claim is from before
      */
-    record Change(Claims claims, Claims.Claim claim, boolean wasHeld, boolean isHeld) {
+    record Change(
+            Claims claims,
+            Claims.Claim claim,
+            boolean wasHeld,
+            boolean isHeld,
+            @Nullable String writer) {
 
         LookupEntry holder() {
             return claim.holder();
         }
 
         Change with(boolean held) {
-            return new Change(claims, claim, wasHeld, held);
+            return new Change(claims, claim, wasHeld, held, writer);
         }
     }
 
@@ -60,7 +67,7 @@ final class LookupChanges {
 
     /**
      * Deletes the claims that are not good after this. The shard of the rows has the last word: a savepoint may have brought a record
-     * back, and a COMMIT as text may have ended the transaction before.
+     * back, and SQL by the driver's own connection may have committed the transaction before, or prepared it to be committed later.
      */
     void ended(boolean committed) {
         Map<Name, Change> ended = new HashMap<>(changes);
@@ -70,9 +77,9 @@ final class LookupChanges {
             return;
         }
         try {
-            List<UUID> good = ended.values().iterator().next().claims().committed(claims(ended));
+            List<UUID> kept = kept(ended.values());
             ended.forEach((name, change) -> {
-                if (!good.contains(change.claim().token())) {
+                if (!kept.contains(change.claim().token())) {
                     change.claims().delete(name.key(), change.claim().token());
                 }
             });
@@ -81,9 +88,22 @@ final class LookupChanges {
         }
     }
 
-    private static List<Claims.Claim> claims(Map<Name, Change> changes) {
-        List<Claims.Claim> claims = new ArrayList<>();
-        changes.values().forEach(change -> claims.add(change.claim()));
-        return claims;
+    /** The tokens of those claims that are good, or may become so. */
+    private static List<UUID> kept(Collection<Change> changes) {
+        List<UUID> kept = new ArrayList<>();
+        List<Change> old = new ArrayList<>();
+        for (Change change : changes) {
+            if (change.wasHeld()) {
+                old.add(change); // Its record was committed. Once others see it deleted, nobody can write it again.
+            } else if (change.claims().decide(change.claim()) != Claims.Verdict.VOID) {
+                kept.add(change.claim().token());
+            }
+        }
+        if (!old.isEmpty()) {
+            kept.addAll(old.get(0)
+                    .claims()
+                    .committed(old.stream().map(Change::claim).toList()));
+        }
+        return kept;
     }
 }

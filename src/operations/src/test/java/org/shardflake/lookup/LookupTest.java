@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Savepoint;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +31,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.jdbc.PgConnection;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.LookupDefinition;
@@ -43,6 +47,7 @@ import org.shardflake.router.Lookup;
 import org.shardflake.router.LookupEntry;
 import org.shardflake.router.LookupTakenException;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.router.ShardTransaction;
 import org.shardflake.router.exception.CrossShardException;
 import org.shardflake.server.ServerUrl;
 
@@ -536,6 +541,57 @@ class LookupTest {
         }
         assertThat(names.find("karl")).contains(new LookupEntry(2, 43));
         assertThat(fixture.all(RECORDS.formatted("karl"))).hasSize(1);
+    }
+
+    /** The driver's own connection leads past the guard that refuses such text. */
+    @Test
+    void aTransactionThatWasPreparedBehindTheRouterKeepsWhatItClaimed() throws Exception {
+        List<String> server = new ArrayList<>();
+        assertThat(catchThrowable(() -> router.<SQLException>run(1, tx -> {
+                    server.add(tx.placement().server().url());
+                    names.claim("lena", 1, 44);
+                    ofDriver(tx, "PREPARE TRANSACTION 'lena'");
+                    throw new IllegalArgumentException("no");
+                })))
+                .hasMessage("no");
+        assertThat(claims("lena")).containsExactly("new");
+        try (Connection connection = ServerUrl.parse(server.get(0)).connect("a test")) {
+            Sql.execute(connection, "COMMIT PREPARED 'lena'");
+        }
+        assertThatThrownBy(() -> claim(names, "lena", 2, 45)).isInstanceOf(LookupTakenException.class);
+        assertThat(names.find("lena")).contains(new LookupEntry(1, 44));
+        assertThat(fixture.all(RECORDS.formatted("lena"))).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"COMMIT", "COMMIT AND CHAIN"})
+    void aTransactionThatWasCommittedBehindTheRouterGivesNoValueToTwoRows(String commit) throws Exception {
+        String value = "of " + commit;
+        ExecutorService other = Executors.newSingleThreadExecutor();
+        try {
+            assertThat(catchThrowable(() -> router.<Exception>run(1, tx -> {
+                        names.claim(value, 1, 46);
+                        ofDriver(tx, commit);
+                        other.submit(() -> {
+                                    router.run(1, inner -> names.release(value, 1, 46));
+                                    claim(names, value, 2, 47);
+                                })
+                                .get(60, TimeUnit.SECONDS);
+                        assertThatThrownBy(() -> names.claim(value, 1, 46)).isInstanceOf(LookupTakenException.class);
+                        throw new IllegalArgumentException("no");
+                    })))
+                    .hasMessage("no");
+        } finally {
+            other.shutdownNow();
+        }
+        assertThat(names.find(value)).contains(new LookupEntry(2, 47));
+        assertThat(fixture.all(RECORDS.formatted(value))).hasSize(1);
+    }
+
+    private static void ofDriver(ShardTransaction tx, String sql) throws SQLException {
+        try (Statement statement = tx.connection().unwrap(PgConnection.class).createStatement()) {
+            statement.execute(sql);
+        }
     }
 
     @Test
