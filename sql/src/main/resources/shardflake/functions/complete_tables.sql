@@ -39,6 +39,10 @@ BEGIN
                y.said AND a.attnum = y.attnum AND a.atthasdef AND NOT c.relispartition AND (
                    SELECT pg_get_expr(d.adbin, d.adrelid) ~ 'next_id[(]' AND pg_get_expr(d.adbin, d.adrelid) !~ 'id_to_key[(]'
                      FROM pg_attrdef d WHERE d.adrelid = c.oid AND d.adnum = a.attnum) AS makes_ids,
+               CASE WHEN y.said OR t.oid IS NULL THEN y.attnum IS NOT NULL AND NOT c.relispartition AND (
+                   SELECT ka.attidentity <> '' OR COALESCE(pg_get_expr(d.adbin, d.adrelid) ~ '(nextval|gen_random_uuid|uuidv[47]|uuid_generate_v[1-5][a-z]*)[(]', false)
+                     FROM pg_attribute ka LEFT JOIN pg_attrdef d ON d.adrelid = ka.attrelid AND d.adnum = ka.attnum
+                    WHERE ka.attrelid = c.oid AND ka.attnum = y.attnum) END AS makes_up_keys,
                t.oid AS fence, t.oid IS NULL AS needs_fence,
                t.tgenabled = 'D' AND t.tgnargs = 0 OR t.tgenabled <> 'D' AND t.tgargs = decode('646f776e00', 'hex') AS has_odd_fence, -- see fence_write
                c.relreplident IN ('d', 'i') AND NOT (x.indimmediate AND x.indisvalid AND x.indisready) AS lacks_identity
@@ -66,6 +70,12 @@ BEGIN
             RAISE EXCEPTION 'the primary key of table % is deferrable, or its index is not valid', v_table.target
                 USING ERRCODE = 'invalid_table_definition',
                       HINT = 'Make it NOT DEFERRABLE: PostgreSQL replicates no UPDATE and no DELETE by such a key, so the shard could not be moved.';
+        END IF;
+        IF v_table.makes_up_keys AND shardflake.adds_checks() AND COALESCE(current_setting('shardflake.copying', true), '') <> 'on'
+           AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = v_table.target AND f.conname = shardflake.check_name(v_table.keys::name)) THEN
+            RAISE EXCEPTION 'column % of table % is the shard key, and PostgreSQL fills it with keys of any shard', v_table.keys, v_table.target
+                USING ERRCODE = 'invalid_table_definition',
+                      HINT = 'Declare it without IDENTITY, serial or DEFAULT. The application makes the key and routes by it; a bigint primary key with the comment ''shard key'' gets a DEFAULT that makes keys of the shard.';
         END IF;
         IF v_table.needs_values AND v_table.is_key IS NOT TRUE THEN
             PERFORM shardflake.add_id_sequence(v_table.target, v_table.id);
@@ -110,7 +120,7 @@ END
 $$;
 
 COMMENT ON FUNCTION shardflake.complete_tables(integer) IS
-'Gives the tables of a shard what they lack: a sequence and DEFAULT for an id (a bigint that is the whole primary key and filled by nothing else), a sequence and DEFAULT for a key if a comment says that this column is the shard key, a fence, and, if they are new, the checks that keep ids and uids of other shards out. Returns how many tables were new. Errors: 42P16 for a table without a primary key that replication can go by, for one with a parent or child outside the shard, and for one whose key refers to ids of another shard; 55000 for a key column that holds ids already';
+'Gives the tables of a shard what they lack: a sequence and DEFAULT for an id (a bigint that is the whole primary key and filled by nothing else), a sequence and DEFAULT for a key if a comment says that this column is the shard key, a fence, and, if they are new, the checks that keep ids and uids of other shards out. Returns how many tables were new. Errors: 42P16 for a table without a primary key that replication can go by, for one with a parent or child outside the shard, for one whose key refers to ids of another shard, and for one whose shard key PostgreSQL fills by itself; 55000 for a key column that holds ids already';
 
 REVOKE EXECUTE ON FUNCTION shardflake.complete_tables(integer) FROM PUBLIC;
 

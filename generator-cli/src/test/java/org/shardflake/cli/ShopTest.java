@@ -174,6 +174,17 @@ class ShopTest {
                 .contains("whose new ids are of another shard");
     }
 
+    @Test
+    void aKeyThatPostgresqlFillsIsRefusedAndNoShardIsChanged() throws Exception {
+        Result refused = deploy(TABLES.replaceFirst("id bigint PRIMARY KEY", "id bigserial PRIMARY KEY"), KEYS);
+
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.FAILURE);
+        assertThat(refused.err())
+                .contains("column id of table shard_0000.users is the shard key, and PostgreSQL fills it")
+                .contains("Declare it without IDENTITY, serial or DEFAULT.");
+        assertSucceeds(deploy(TABLES, KEYS));
+    }
+
     private static void assertSucceeds(Result result) {
         assertThat(result.exitCode()).as(result.toString()).isZero();
     }

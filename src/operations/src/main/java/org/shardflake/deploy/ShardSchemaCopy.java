@@ -207,6 +207,7 @@ public final class ShardSchemaCopy {
         }
         statements.add("SET LOCAL synchronous_commit = off");
         statements.add(ShardRun.CREATING);
+        statements.add("SET LOCAL shardflake.copying = on"); // What the source has is not refused here.
         statements.addAll(uidColumn());
         for (NewShard shard : shards) {
             // The source says which checks there are; its history may ask for others, by add_id_sequence. If it takes
