@@ -43,11 +43,13 @@ import org.shardflake.adopt.AdoptState;
 import org.shardflake.adopt.AdoptTable;
 import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.adopt.DatabaseSettings;
+import org.shardflake.adopt.TableComparison;
 import org.shardflake.adoption.AdoptionPlan;
 import org.shardflake.adoption.AdoptionPlan.Step;
 import org.shardflake.adoption.AdoptionPlanFile;
 import org.shardflake.adoption.TableName;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
 import org.shardflake.server.ServerUrl;
@@ -279,6 +281,20 @@ class DatabaseAdopterTest {
                 .startsWith("TABLE ")
                 .containsPattern("shop.item +item +following +299 +0")
                 .endsWith("\nwhen the application is ready to write to the shards, add --finish\n");
+        assertThat(installation.launch("adopt", "verify", run[2], run[3]).out())
+                .startsWith("TABLE ")
+                .containsPattern("shop.scan +scan +300 +8 +0 +0")
+                .endsWith("\nno row differs\n");
+        installation.execute(1, "UPDATE shard_0007.item SET text = 'other' WHERE (order_id, line) = (6, 1)");
+        Cli.Result differs = installation.launch("adopt", "verify", run[2], run[3]);
+        assertThat(differs.exitCode()).as(differs.toString()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(differs.out()).contains("\nshard_0007.item: 1 different (6,1)\n");
+        Cli.Result refused = installation.launch(run[0], run[1], run[2], run[3], "--finish", "--yes");
+        assertThat(refused.err())
+                .contains(
+                        "shard 7 has other values",
+                        "shardflake adopt verify --plan FILE --from URL names the rows that differ");
+        installation.execute(OLD, "UPDATE shop.item SET text = text WHERE (order_id, line) = (6, 1)");
         Cli.Result finished = installation.launch(run[0], run[1], run[2], run[3], "--finish", "--yes", "--rate=100000");
 
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
@@ -350,6 +366,139 @@ class DatabaseAdopterTest {
     @Tag("full")
     void survivesWritersAndLostSessionsForLong(long seed) throws Exception {
         random(seed, 25);
+    }
+
+    @Test
+    void verifyFindsWhatDiffersAndNothingElse() throws Exception {
+        verifyAmongWriters(new Random().nextLong(), 2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4})
+    @Tag("full")
+    void verifyFindsWhatDiffersAndNothingElseForLong(long seed) throws Exception {
+        verifyAmongWriters(seed, 8);
+    }
+
+    /** Rows that the writers leave alone are damaged in the shards, in another way each turn, and repaired after it. */
+    private void verifyAmongWriters(long seed, int turns) throws Exception {
+        Random random = new Random(seed);
+        installation.execute(OLD, """
+                INSERT INTO shop.users SELECT n, 'user ' || n FROM generate_series(1000, 1007) n;
+                INSERT INTO shop.orders SELECT n, n, 'code ' || n, 'note' FROM generate_series(1000, 1007) n;
+                INSERT INTO shop.item SELECT n, 1, 'item' FROM generate_series(1000, 1007) n;
+                INSERT INTO shop.parcel SELECT n, 'code ' || n, 'parcel' FROM generate_series(1000, 1007) n;
+                INSERT INTO shop.remark SELECT n, n, 1, 'remark' FROM generate_series(1000, 1007) n;
+                INSERT INTO shop.scan SELECT n, n FROM generate_series(1000, 1007) n;
+                """);
+        try (DatabaseAdopter adopter = adopter(50, AdoptListener.NONE)) {
+            adopter.run();
+        }
+        AtomicBoolean stop = new AtomicBoolean();
+        Semaphore permits = new Semaphore(0);
+        AtomicInteger written = new AtomicInteger();
+        ExecutorService threads = Executors.newFixedThreadPool(2);
+        List<Future<?>> writers = new ArrayList<>();
+        for (int writer = 0; writer < 2; writer++) {
+            Random its = new Random(random.nextLong());
+            writers.add(threads.submit(() -> write(its, stop, permits, written)));
+        }
+        Map<String, Integer> looks = new TreeMap<>();
+        for (int turn = 0; turn < turns; turn++) {
+            List<Damage> planted = new ArrayList<>();
+            for (String table : List.of("users", "orders", "item", "parcel", "remark", "scan")) {
+                planted.addAll(damage(random, table));
+            }
+            for (Damage damage : planted) {
+                installation.execute(damage.shard() / 4, damage.sql());
+            }
+            assertThat(verified(looks, permits))
+                    .as("seed %s, turn %s", seed, turn)
+                    .containsExactlyInAnyOrderElementsOf(
+                            planted.stream().map(Damage::found).toList());
+            for (Damage damage : planted) {
+                installation.execute(damage.shard() / 4, damage.repair());
+            }
+            assertThat(verified(looks, permits))
+                    .as("seed %s, turn %s, repaired", seed, turn)
+                    .isEmpty();
+        }
+        stop.set(true);
+        permits.release(100);
+        for (Future<?> writer : writers) {
+            writer.get();
+        }
+        threads.shutdown();
+        System.out.printf("seed %s: %s transactions of writers, %s%n", seed, written, looks);
+    }
+
+    /** @param found as {@link #verified} says it */
+    private record Damage(int shard, String sql, String repair, String found) {}
+
+    private List<Damage> damage(Random random, String table) throws SQLException {
+        int id = 1000 + random.nextInt(8);
+        int shard = id % 8;
+        int other = (shard + 1 + random.nextInt(7)) % 8;
+        String key = table.equals("item")
+                ? "(%s,1)".formatted(id)
+                : table.equals("scan") ? "(%1$s,%1$s)".formatted(id) : "(%s)".formatted(id);
+        String which = table.equals("item") ? "order_id = " + id : table.equals("scan") ? "at = " + id : "id = " + id;
+        String text = table.equals("users")
+                ? "name"
+                : table.equals("orders") ? "note" : table.equals("scan") ? "user_id" : "text";
+        String changed = table.equals("scan")
+                ? "user_id # 8"
+                : "overlay(%1$s placing chr(ascii(%1$s) # 1) from 1)".formatted(text);
+        String here = Sharding.schema(shard) + "." + table;
+        String there = Sharding.schema(other) + "." + table;
+        String where = " WHERE " + which;
+        String values = installation.query(shard / 4, "SELECT t::text FROM " + here + " t" + where);
+        String insert = "INSERT INTO %s SELECT (%s::%s).*";
+        Damage missing = new Damage(
+                shard,
+                "DELETE FROM " + here + where,
+                insert.formatted(here, literal(values), here),
+                table + " missing " + shard + " " + key);
+        Damage extra = new Damage(
+                other,
+                insert.formatted(there, literal(values), there),
+                "DELETE FROM " + there + where,
+                table + " extra " + other + " " + key);
+        Damage different = new Damage(
+                shard,
+                "UPDATE %s SET %s = %s%s".formatted(here, text, changed, where),
+                "UPDATE %s SET %s = %s%s".formatted(here, text, changed, where),
+                table + " different " + shard + " " + key);
+        // Of users, a check of the shards keeps others out.
+        return switch (table.equals("users") ? 2 * random.nextInt(2) : random.nextInt(5)) {
+            case 0 -> List.of(missing);
+            case 1 -> List.of(extra);
+            case 2 -> List.of(different);
+            case 3 -> List.of(missing, extra);
+            default -> List.of();
+        };
+    }
+
+    private static String literal(String text) {
+        return "'" + text.replace("'", "''") + "'";
+    }
+
+    /** The rows that differ, each with its table, kind and shard. */
+    private List<String> verified(Map<String, Integer> looks, Semaphore permits) {
+        permits.release(300);
+        List<String> found = new ArrayList<>();
+        try (DatabaseAdopter adopter = adopter(1000, AdoptListener.NONE)) {
+            for (TableComparison table : adopter.verify()) {
+                looks.merge(table.undecided().isEmpty() ? "decided" : "undecided", 1, Integer::sum);
+                assertThat(table.rows()).isPositive();
+                table.differences().forEach((shard, its) -> {
+                    its.missing().forEach(key -> found.add("%s missing %s %s".formatted(table.into(), shard, key)));
+                    its.extra().forEach(key -> found.add("%s extra %s %s".formatted(table.into(), shard, key)));
+                    its.different().forEach(key -> found.add("%s different %s %s".formatted(table.into(), shard, key)));
+                });
+            }
+        }
+        return found;
     }
 
     /** Writers go on while the engine runs, as fast as it does, loses sessions or all of them at some step, and runs again. */

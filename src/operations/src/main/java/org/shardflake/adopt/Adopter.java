@@ -15,13 +15,10 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Future;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -211,7 +208,7 @@ public final class Adopter implements AutoCloseable {
      *
      * @throws AdoptRefusedException if the table's rows cannot live in the shards' tables
      */
-    public AdoptPlan plan() {
+    public AdoptPreview plan() {
         return Sql.translating(() -> {
             checks.checkColumns();
             checks.checkNulls(connection);
@@ -232,7 +229,7 @@ public final class Adopter implements AutoCloseable {
                     .ifPresent(id -> warnings.add(
                             "the check that %s contains the shard is lifted for %s, since old ids do not contain it"
                                     .formatted(id.name(), into)));
-            return new AdoptPlan(
+            return new AdoptPreview(
                     table.name(),
                     into,
                     map.sharding().shardCount(),
@@ -735,18 +732,43 @@ public final class Adopter implements AutoCloseable {
     }
 
     long compare(Rows rows) throws SQLException {
-        Map<Integer, Rows.Digest> found = new ConcurrentHashMap<>();
-        List<String> differences = differences(rows, found);
-        if (!differences.isEmpty()) {
-            throw new RowsDifferException(table.name(), differences, computedOnly());
+        SliceDigests digests = SliceDigests.of(old, servers, rows);
+        if (!digests.differing().isEmpty()) {
+            throw new RowsDifferException(table.name(), digests.describe(), computedOnly(), !isAlone);
         }
-        return found.values().stream().mapToLong(Rows.Digest::count).sum();
+        return digests.rows();
     }
 
-    private List<String> differences(Rows rows, Map<Integer, Rows.Digest> found) throws SQLException {
-        Future<Map<Integer, Rows.Digest>> wanted = servers.start(() -> old.digests(rows));
-        servers.onAll(server -> found.putAll(server.digests(rows)));
-        return differences(ShardServers.await(wanted), found);
+    /** Refuses to compare a table that is not followed. */
+    void checkFollowing() throws SQLException {
+        AdoptState state = requireBegun().state();
+        if (state == AdoptState.COPYING) {
+            throw new AdoptRefusedException(
+                    "rows of %s are still to be copied".formatted(table.name()),
+                    Advice.of("copy them first: %s", CliCommand.ADOPT_RUN));
+        }
+        if (isFinished()) {
+            throw new AdoptRefusedException(
+                    "%s has been adopted, and the shards may have newer rows".formatted(table.name()),
+                    Advice.of(
+                            "all rows were compared then; if the tables are to take writes again, %s compares them first",
+                            CliCommand.ADOPT_RUN_REOPEN));
+        }
+    }
+
+    /** Looks for rows that may differ. */
+    void search(SliceComparison comparison) throws SQLException {
+        comparison.search(old, servers, comparison(), shardKey());
+    }
+
+    /** Looks again at rows that may differ. */
+    void check(SliceComparison comparison) throws SQLException {
+        comparison.check(requireBegun(), old, servers, comparison(), shardKey());
+    }
+
+    /** Some rows without a shard; the journal must have been carried out. */
+    List<String> waiting(int limit) throws SQLException {
+        return old.waiting(requireBegun(), limit);
     }
 
     /**
@@ -825,24 +847,10 @@ public final class Adopter implements AutoCloseable {
                 .filter(name -> !broughtOver.contains(name))
                 .toList();
         boolean othersAgree = !computed.isEmpty()
-                && differences(comparison(broughtOver), new ConcurrentHashMap<>())
+                && SliceDigests.of(old, servers, comparison(broughtOver))
+                        .differing()
                         .isEmpty();
         return othersAgree ? computed : List.of();
-    }
-
-    private static List<String> differences(Map<Integer, Rows.Digest> wanted, Map<Integer, Rows.Digest> found) {
-        Rows.Digest none = new Rows.Digest(0, "0");
-        return found.keySet().stream()
-                .sorted()
-                .filter(shard -> !Objects.equals(found.get(shard), wanted.getOrDefault(shard, none)))
-                .map(shard -> {
-                    long is = found.getOrDefault(shard, none).count();
-                    long was = wanted.getOrDefault(shard, none).count();
-                    return is == was
-                            ? "shard %s has other values".formatted(shard)
-                            : String.format(Locale.ROOT, "shard %s has %,d rows, not %,d", shard, is, was);
-                })
-                .toList();
     }
 
     AdoptReport report(long comparedRows) throws SQLException {

@@ -21,6 +21,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
@@ -40,6 +41,15 @@ import org.shardflake.server.ServerUrl;
 public final class DatabaseAdopter implements AutoCloseable {
 
     private static final int NOT_COMPARED = -1;
+
+    /** The number of searches for rows that may differ, if there are too many to remember. */
+    private static final int SEARCHES = 5;
+
+    /** The number of looks at rows that may differ. */
+    private static final int LOOKS = 20;
+
+    /** The number of rows without a shard that are named. */
+    private static final int WITHOUT_SHARD = 100;
 
     private final DatabaseSettings settings;
     private final AdoptListener listener;
@@ -138,6 +148,11 @@ public final class DatabaseAdopter implements AutoCloseable {
         }
     }
 
+    /** The number of tables. */
+    public int tables() {
+        return tables.size();
+    }
+
     private Connection old() {
         return sessions.get(0).old();
     }
@@ -151,11 +166,11 @@ public final class DatabaseAdopter implements AutoCloseable {
      *
      * @throws AdoptRefusedException if the rows of a table cannot live in the shards' tables
      */
-    public List<AdoptPlan> plan() {
+    public List<AdoptPreview> plan() {
         return Sql.translating(() -> {
-            Map<String, AdoptPlan> plans = new ConcurrentHashMap<>();
+            Map<String, AdoptPreview> plans = new ConcurrentHashMap<>();
             onAll(tables, adopter -> {
-                AdoptPlan plan = adopter.plan();
+                AdoptPreview plan = adopter.plan();
                 plans.put(plan.table(), plan);
             });
             return tables.stream()
@@ -266,6 +281,58 @@ public final class DatabaseAdopter implements AutoCloseable {
             failure.addSuppressed(e);
             listener.leftClosed("some table of the plan");
         }
+    }
+
+    /**
+     * Compares all rows with those in the shards while the tables take writes. Brings changes over, too: a row counts as different only if it still is when
+     * its changes have been carried out.
+     *
+     * @throws AdoptRefusedException if a table is not followed
+     */
+    public List<TableComparison> verify() {
+        return Sql.translating(() -> {
+            lock();
+            onAll(tables, Adopter::checkFollowing);
+            bringOver(tables);
+            Map<String, SliceComparison> comparisons = new ConcurrentHashMap<>();
+            tables.forEach(table -> comparisons.put(table.name(), new SliceComparison()));
+            List<Routes.Placed> left = tables;
+            for (int search = 0; search < SEARCHES && !left.isEmpty(); search++) {
+                onAll(left, adopter -> adopter.search(Objects.requireNonNull(comparisons.get(adopter.name()))));
+                decide(comparisons);
+                left = some(comparisons, SliceComparison::isUnfinished);
+            }
+            bringOver(tables); // Rows whose parents came later than they have their shards now.
+            Map<String, List<String>> withoutShard = new ConcurrentHashMap<>();
+            onAll(tables, adopter -> withoutShard.put(adopter.name(), adopter.waiting(WITHOUT_SHARD)));
+            return tables.stream()
+                    .map(table -> Objects.requireNonNull(comparisons.get(table.name()))
+                            .result(
+                                    table.name(),
+                                    table.table().into(),
+                                    Objects.requireNonNull(withoutShard.get(table.name()))))
+                    .toList();
+        });
+    }
+
+    private void bringOver(List<Routes.Placed> some) throws SQLException {
+        onLevels(some, adopter -> adopter.catchUp(adopter.prepare()));
+    }
+
+    /** Looks at rows that may differ until all are decided, or some have changed at every look. */
+    private void decide(Map<String, SliceComparison> comparisons) throws SQLException {
+        List<Routes.Placed> doubtful = some(comparisons, SliceComparison::isDoubtful);
+        for (int look = 0; look < LOOKS && !doubtful.isEmpty(); look++) {
+            bringOver(tables);
+            onAll(doubtful, adopter -> adopter.check(Objects.requireNonNull(comparisons.get(adopter.name()))));
+            doubtful = some(comparisons, SliceComparison::isDoubtful);
+        }
+    }
+
+    private List<Routes.Placed> some(Map<String, SliceComparison> comparisons, Predicate<SliceComparison> which) {
+        return tables.stream()
+                .filter(table -> which.test(Objects.requireNonNull(comparisons.get(table.name()))))
+                .toList();
     }
 
     /**

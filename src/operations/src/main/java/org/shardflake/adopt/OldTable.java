@@ -9,10 +9,13 @@ import static java.util.stream.Collectors.joining;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
@@ -43,6 +46,10 @@ final class OldTable {
         this.children = children;
     }
 
+    Connection connection() {
+        return connection;
+    }
+
     /**
      * A run of rows in primary key order.
      *
@@ -69,7 +76,7 @@ final class OldTable {
                         primaryKey,
                         rows);
         String last = "SELECT ARRAY[%s], count(*) OVER () FROM (%s) t ORDER BY %s LIMIT 1"
-                .formatted(keyParts("%s::text"), batch, keyParts("%s DESC"));
+                .formatted(keyParts("t", "%s::text"), batch, keyParts("t", "%s DESC"));
         List<Batch> found = Sql.list(
                 connection,
                 last,
@@ -77,10 +84,10 @@ final class OldTable {
         return found.isEmpty() ? null : found.get(0);
     }
 
-    private String keyParts(String format) {
+    private String keyParts(String row, String format) {
         return table.primaryKey().stream()
-                .map(name ->
-                        format.formatted("t." + table.column(name).orElseThrow().quoted()))
+                .map(name -> format.formatted(
+                        row + "." + table.column(name).orElseThrow().quoted()))
                 .collect(joining(", "));
     }
 
@@ -356,16 +363,16 @@ final class OldTable {
      * @param primaryKey the columns in the shards, whose types may be wider
      */
     Map<List<String>, Hashed> hashes(List<List<String>> keys, List<Column> primaryKey, Rows rows) throws SQLException {
-        Map<String, Column> own = new HashMap<>();
-        table.columns().forEach(column -> own.put(column.name(), column));
-        String wanted = keys.stream()
-                .map(one -> literals(one, primaryKey, column -> {
-                    Column mine = Objects.requireNonNull(own.get(column.name()));
-                    return mine.identity().equals(column.identity()) ? mine.type() : column.type();
-                }))
-                .collect(joining(", "));
-        String sql = "SELECT ARRAY[%s], %s, %s FROM %s t WHERE ROW(%s) IN (%s)"
-                .formatted(keyParts("%s::text"), route.shard("t"), rows.hash(), table.rows(), table.keyOf("t"), wanted);
+        String wanted = wanted(keys, primaryKey);
+        String sql = "SELECT ARRAY[%s], COALESCE(%s, %s), %s FROM %s t WHERE ROW(%s) IN (%s)"
+                .formatted(
+                        keyParts("t", "%s::text"),
+                        route.shard("t"),
+                        NONE,
+                        rows.hash(),
+                        table.rows(),
+                        table.keyOf("t"),
+                        wanted);
         Map<List<String>, Hashed> found = new HashMap<>();
         Sql.list(
                 connection,
@@ -373,6 +380,85 @@ final class OldTable {
                 row -> found.put(
                         List.of((String[]) row.getArray(1).getArray()), new Hashed(row.getInt(2), row.getLong(3))));
         return found;
+    }
+
+    private String wanted(List<List<String>> keys, List<Column> primaryKey) {
+        Map<String, Column> own = new HashMap<>();
+        table.columns().forEach(column -> own.put(column.name(), column));
+        return keys.stream()
+                .map(one -> literals(one, primaryKey, column -> {
+                    Column mine = Objects.requireNonNull(own.get(column.name()));
+                    return mine.identity().equals(column.identity()) ? mine.type() : column.type();
+                }))
+                .collect(joining(", "));
+    }
+
+    /**
+     * The state of some rows at one moment.
+     *
+     * @param rows by primary key; those that are gone are left out
+     * @param pending the primary keys of the rows with changes that had not been carried out then, their own or those of rows that they have their
+     *     keys from
+     */
+    record Moment(Map<List<String>, Hashed> rows, Set<List<String>> pending) {}
+
+    /** Looks at the rows with these primary keys, and at the journal, in one snapshot. */
+    Moment moment(Adoption adoption, List<List<String>> keys, List<Column> primaryKey, Rows rows) throws SQLException {
+        return Sql.inTransaction(connection, () -> {
+            Sql.execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+            return new Moment(hashes(keys, primaryKey, rows), pending(adoption, wanted(keys, primaryKey)));
+        });
+    }
+
+    private Set<List<String>> pending(Adoption adoption, String wanted) throws SQLException {
+        String noted = "SELECT ARRAY[%s] FROM %s c WHERE ROW(%s) IN (%s)";
+        String sql = noted.formatted(keyParts("c", "%s::text"), changes(adoption.id()), table.keyOf("c"), wanted)
+                + " UNION "
+                + noted.formatted(keyParts("c", "%s::text"), waiting(adoption), table.keyOf("c"), wanted);
+        if (route.link() != null) {
+            sql += " UNION SELECT ARRAY[%s] FROM %s t WHERE ROW(%s) IN (%s) AND (%s)"
+                    .formatted(
+                            keyParts("t", "%s::text"),
+                            table.own(),
+                            table.keyOf("t"),
+                            wanted,
+                            isPendingBy(
+                                    route.link(), table.listOf("t", route.link().columns()), 1));
+        }
+        return new HashSet<>(Sql.list(
+                connection, sql, row -> List.of((String[]) row.getArray(1).getArray())));
+    }
+
+    /**
+     * A condition: a row that is referred to, or one that it has its key from, has changes in the journal.
+     *
+     * @param level tells the names of nested queries apart
+     */
+    private String isPendingBy(Route.Link link, String values, int level) throws SQLException {
+        TableFacts parent = link.parent().table();
+        String noted =
+                "(%s) IN (SELECT %s FROM %s c)".formatted(values, parent.listOf("c", link.to()), changes(idOf(parent)));
+        Route.Link next = link.parent().link();
+        if (next == null) {
+            return noted;
+        }
+        String row = "p" + level;
+        return "%s OR EXISTS (SELECT FROM %s %s WHERE (%s) = (%s) AND (%s))"
+                .formatted(
+                        noted,
+                        parent.own(),
+                        row,
+                        parent.listOf(row, link.to()),
+                        values,
+                        isPendingBy(next, parent.listOf(row, next.columns()), level + 1));
+    }
+
+    /** The rows of some shards, for a search. */
+    Rows slices(Rows rows, Collection<Integer> shards) {
+        String shard = route.shard("t");
+        String ids = shards.stream().map(String::valueOf).collect(joining(","));
+        return Rows.ofParts(List.of(rows.partBy(shard, List.of(table.keyOf("t")), table.rows() + " t")
+                + " WHERE %s = ANY ('{%s}'::integer[])".formatted(shard, ids)));
     }
 
     /** A row of SQL that has these values, given as text. */

@@ -6,6 +6,9 @@ package org.shardflake.adopt;
 
 import java.io.Serial;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.jdbc.Plural;
 
 /** Thrown when shards do not have the rows of the table that they should. */
@@ -16,8 +19,11 @@ public final class RowsDifferException extends AdoptException {
 
     private static final int EXAMPLES = 5;
 
-    /** @param computed the columns that the shards compute, if nothing else differs */
-    RowsDifferException(String table, List<String> differences, List<String> computed) {
+    /**
+     * @param computed the columns that the shards compute, if nothing else differs
+     * @param isOfPlan whether the table is adopted by a plan, and its rows can be named
+     */
+    RowsDifferException(String table, List<String> differences, List<String> computed, boolean isOfPlan) {
         super(
                 Kind.VERIFICATION,
                 "the rows of %s differ in %s: %s%s"
@@ -26,9 +32,14 @@ public final class RowsDifferException extends AdoptException {
                                 Plural.of(differences.size(), "shard"),
                                 String.join("; ", differences.subList(0, Math.min(EXAMPLES, differences.size()))),
                                 differences.size() > EXAMPLES ? "; ..." : ""),
-                computed.isEmpty()
-                        ? null
-                        : "only %s differs, which the shards compute from other columns: change one of both, and run it again"
-                                .formatted(String.join(" or ", computed)));
+                hint(computed, isOfPlan));
+    }
+
+    private static @Nullable CharSequence hint(List<String> computed, boolean isOfPlan) {
+        if (!computed.isEmpty()) {
+            return "only %s differs, which the shards compute from other columns: change one of both, and run it again"
+                    .formatted(String.join(" or ", computed));
+        }
+        return isOfPlan ? Advice.of("%s names the rows that differ", CliCommand.ADOPT_VERIFY) : null;
     }
 }

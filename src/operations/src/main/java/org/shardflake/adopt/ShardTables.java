@@ -10,6 +10,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -444,7 +445,39 @@ final class ShardTables {
         return digests;
     }
 
-    private static List<List<Integer>> inParts(List<Integer> shards) {
+    /** The rows of some shards, for a search. */
+    Rows slices(Rows rows, Collection<Integer> some, List<Column> primaryKey) {
+        List<String> keys =
+                primaryKey.stream().map(column -> "t." + column.quoted()).toList();
+        return Rows.ofParts(some.stream()
+                .map(shard -> rows.partBy(Integer.toString(shard), keys, table(shard) + " t"))
+                .toList());
+    }
+
+    /** The hashes of the rows of a shard with these primary keys; rows that it lacks are left out. */
+    Map<List<String>, Long> hashes(int shard, List<List<String>> keys, List<Column> primaryKey, Rows rows)
+            throws SQLException {
+        List<String> columns =
+                primaryKey.stream().map(column -> "t." + column.quoted()).toList();
+        String wanted = keys.stream()
+                .map(key -> OldTable.literals(key, primaryKey, column -> column.typeIn(Sharding.schema(shard))))
+                .collect(joining(", "));
+        String sql = "SELECT ARRAY[%s], %s FROM %s t WHERE ROW(%s) IN (%s)"
+                .formatted(
+                        columns.stream().map(column -> column + "::text").collect(joining(", ")),
+                        rows.hash(),
+                        table(shard),
+                        String.join(", ", columns),
+                        wanted);
+        Map<List<String>, Long> found = new HashMap<>();
+        Sql.list(
+                connection,
+                sql,
+                row -> found.put(List.of((String[]) row.getArray(1).getArray()), row.getLong(2)));
+        return found;
+    }
+
+    static List<List<Integer>> inParts(List<Integer> shards) {
         List<List<Integer>> parts = new ArrayList<>();
         for (int i = 0; i < shards.size(); i += SHARDS_AT_A_TIME) {
             parts.add(shards.subList(i, Math.min(i + SHARDS_AT_A_TIME, shards.size())));

@@ -9,7 +9,7 @@
  * <p>A trigger on the table records which rows change. Rows are copied in the order of their primary key; then changed rows are
  * brought over again in their current state, until none is left. Whatever stops an adoption, the same steps continue it, and
  * repeating one is harmless. {@link org.shardflake.adopt.DatabaseAdopter} does the same for several tables, and finds the shards of rows by those they
- * refer to.
+ * refer to, as a plan of {@link org.shardflake.adoption} says.
  *
  * <pre>{@code
  * try (Adopter adopter = Adopter.open(settings, oldDatabase, catalog, map, urls, AdoptListener.NONE)) {

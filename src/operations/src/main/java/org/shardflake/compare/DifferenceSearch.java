@@ -35,13 +35,24 @@ public final class DifferenceSearch {
 
     private final Connection leader;
     private final Connection follower;
-    private final Rows rows;
+    private final Rows leaderRows;
+    private final Rows followerRows;
 
     /** @param rows of both */
     public DifferenceSearch(Connection leader, Connection follower, Rows rows) {
+        this(leader, follower, rows, rows);
+    }
+
+    /**
+     * Searches copies that are read by different queries.
+     *
+     * @param leaderRows the leader's, whose keys and hashes are of the same form as those of the follower's
+     */
+    public DifferenceSearch(Connection leader, Connection follower, Rows leaderRows, Rows followerRows) {
         this.leader = leader;
         this.follower = follower;
-        this.rows = rows;
+        this.leaderRows = leaderRows;
+        this.followerRows = followerRows;
     }
 
     /**
@@ -52,7 +63,13 @@ public final class DifferenceSearch {
      * @param follower likewise
      */
     public record Difference(
-            String key, @Nullable Long leader, @Nullable Long follower) {}
+            String key, @Nullable Long leader, @Nullable Long follower) {
+
+        /** The text of each column of the key. */
+        public List<String> keyValues() {
+            return KeyText.values(key);
+        }
+    }
 
     /** Receives differing rows in batches, and decides whether to continue. */
     @FunctionalInterface
@@ -69,8 +86,8 @@ public final class DifferenceSearch {
         if (leader.getAutoCommit() || follower.getAutoCommit()) {
             throw new IllegalStateException("outside a transaction the driver would read all rows at once");
         }
-        Map<Integer, Digest> here = new TreeMap<>(rows.bucketDigests(leader));
-        Map<Integer, Digest> there = rows.bucketDigests(follower);
+        Map<Integer, Digest> here = new TreeMap<>(leaderRows.bucketDigests(leader));
+        Map<Integer, Digest> there = followerRows.bucketDigests(follower);
         List<Integer> left = new ArrayList<>(new TreeSet<>(here.keySet()));
         there.keySet().stream().filter(bucket -> !here.containsKey(bucket)).forEach(left::add);
         left.removeIf(bucket -> Objects.equals(here.get(bucket), there.get(bucket)));
@@ -101,8 +118,8 @@ public final class DifferenceSearch {
 
     private boolean search(List<Integer> buckets, Receiver receiver) throws SQLException {
         List<Difference> found = new ArrayList<>();
-        try (Sorted here = new Sorted(leader, buckets);
-                Sorted there = new Sorted(follower, buckets)) {
+        try (Sorted here = new Sorted(leader, leaderRows, buckets);
+                Sorted there = new Sorted(follower, followerRows, buckets)) {
             while (here.key != null || there.key != null) {
                 Difference difference = next(here, there);
                 if (difference != null) {
@@ -134,14 +151,14 @@ public final class DifferenceSearch {
     }
 
     /** The rows of some buckets of one copy, in order. */
-    private final class Sorted implements AutoCloseable {
+    private static final class Sorted implements AutoCloseable {
 
         private final PreparedStatement statement;
         private final ResultSet row;
         private @Nullable String key;
         private @Nullable Long hash;
 
-        Sorted(Connection connection, List<Integer> buckets) throws SQLException {
+        Sorted(Connection connection, Rows rows, List<Integer> buckets) throws SQLException {
             statement = connection.prepareStatement(rows.inBuckets());
             try {
                 statement.setArray(1, connection.createArrayOf("integer", buckets.toArray()));

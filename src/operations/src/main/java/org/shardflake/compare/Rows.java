@@ -143,6 +143,31 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
         return "SELECT %s, count(*), COALESCE(sum(%s), 0) FROM %s".formatted(part, hash, table);
     }
 
+    /**
+     * A query for the rows of a part of another table, for {@link #ofParts}.
+     *
+     * @param part SQL for an integer that identifies the part of a row
+     * @param keys the columns that identify a row, as written in SQL
+     */
+    public String partBy(String part, Collection<String> keys, String table) {
+        return "SELECT ROW(%s, %s)::text AS part_key, %s AS part_hash FROM %s"
+                .formatted(part, String.join(", ", keys), hash, table);
+    }
+
+    /**
+     * The rows of parts of tables, each identified by its part and its key.
+     *
+     * @param queries made by {@link #partBy}
+     */
+    public static Rows ofParts(Collection<String> queries) {
+        return new Rows(
+                "(%s) parts".formatted(String.join(" UNION ALL ", queries)),
+                "part_key",
+                List.of(),
+                "part_hash",
+                "part_hash");
+    }
+
     /** The same rows in a table of another name. */
     public Rows in(String table) {
         return new Rows(table, key, keyTypes, keyHash, hash);

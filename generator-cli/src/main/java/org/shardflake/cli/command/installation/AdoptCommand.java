@@ -10,7 +10,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
-import org.shardflake.adopt.AdoptPlan;
+import org.shardflake.adopt.AdoptPreview;
 import org.shardflake.adopt.AdoptReport;
 import org.shardflake.adopt.AdoptSettings;
 import org.shardflake.adopt.Adopter;
@@ -88,7 +88,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
 
     @Option(
             names = "--reopen",
-            description = "Let a closed table take writes again; after --finish only if the shards have the same rows.")
+            description = "Open a closed table to writes again; after --finish only if the shards have the same rows.")
     private boolean reopen;
 
     @Option(names = "--cancel", description = "Remove the rows from the shards and the triggers from the table.")
@@ -124,7 +124,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
                     "missing: %s"
                             .formatted(
                                     table == null
-                                            ? "TABLE, or one of the commands assess, plan, run and status"
+                                            ? "TABLE, or one of the commands assess, plan, run, status and verify"
                                             : "--from URL"),
                     "see shardflake adopt --help");
         }
@@ -150,7 +150,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
 
     @Override
     public List<String> names() {
-        return List.of("assess", "plan", "run", "status");
+        return List.of("assess", "plan", "run", "status", "verify");
     }
 
     @Override
@@ -160,6 +160,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
             case "plan" -> new AdoptPlanCommand();
             case "run" -> new AdoptRunCommand();
             case "status" -> new AdoptStatusCommand();
+            case "verify" -> new AdoptVerifyCommand();
             default -> throw new IllegalArgumentException("no command adopt " + name);
         };
     }
@@ -192,7 +193,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
         if (cancel) {
             adopter.checkCancel();
         }
-        AdoptPlan plan = adopter.plan();
+        AdoptPreview plan = adopter.plan();
         dryRun.say();
         output.print(
                 AdoptView.facts(plan),

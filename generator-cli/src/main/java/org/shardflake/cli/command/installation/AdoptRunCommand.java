@@ -4,27 +4,20 @@
  */
 package org.shardflake.cli.command.installation;
 
-import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
-import org.shardflake.ShardMap;
-import org.shardflake.ShardflakeException.Kind;
-import org.shardflake.adopt.AdoptPlan;
+import org.shardflake.adopt.AdoptPreview;
 import org.shardflake.adopt.AdoptReport;
 import org.shardflake.adopt.AdoptSettings;
 import org.shardflake.adopt.DatabaseAdopter;
-import org.shardflake.adopt.DatabaseSettings;
 import org.shardflake.adoption.AdoptionPlan;
-import org.shardflake.adoption.AdoptionPlanFile;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.DryRunMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
-import org.shardflake.cli.error.FileFailure;
 import org.shardflake.cli.output.Amounts;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -57,16 +50,8 @@ final class AdoptRunCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--plan", required = true, paramLabel = "FILE", description = "The plan, made by adopt plan.")
-    private Path plan;
-
-    @Option(
-            names = "--from",
-            required = true,
-            paramLabel = "URL",
-            description =
-                    "The database of the tables. The login must own them and be allowed to create a schema and triggers.")
-    private String from;
+    @Mixin
+    private PlannedAdoptionMixin planned;
 
     @Option(
             names = "--finish",
@@ -83,14 +68,6 @@ final class AdoptRunCommand implements Callable<Integer> {
 
     @Mixin
     private DryRunMixin dryRun;
-
-    @Option(
-            names = "--workers",
-            paramLabel = "N",
-            defaultValue = "" + DatabaseSettings.DEFAULT_WORKERS,
-            description =
-                    "How many tables to work on at a time, each with a session on every server (default: ${DEFAULT-VALUE}).")
-    private int workers;
 
     @Option(
             names = "--rate",
@@ -120,47 +97,22 @@ final class AdoptRunCommand implements Callable<Integer> {
         if (Stream.of(finish, reopen, cancel).filter(chosen -> chosen).count() > 1) {
             throw CliException.usage("--finish, --reopen and --cancel exclude each other");
         }
-        AdoptionPlan its = read(plan);
-        DatabaseSettings settings = settings(its);
-        ShardMap map = catalog.catalog().load();
+        AdoptionPlan its = planned.read();
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
-        try (DatabaseAdopter adopter =
-                DatabaseAdopter.open(settings, catalog.parse(from), catalog.url(), map, catalog::urlOf, progress)) {
+        try (DatabaseAdopter adopter = planned.open(its, catalog, batch, rate, progress)) {
             if (dryRun.isOn()) {
                 showPlan(adopter);
             } else {
                 catalog.onInterruption(() -> cancel || finish
                         ? "%s is not finished".formatted(cancel ? "--cancel" : "--finish")
                         : "the rows brought so far stay in the shards; the same command with --cancel removes them");
-                List<AdoptReport> reports = perform(adopter, settings.tables().size());
+                List<AdoptReport> reports = perform(adopter, adopter.tables());
                 output.print(
                         reports.stream().map(AdoptView::facts).toList(),
                         () -> AdoptView.text(reports) + AdoptSteps.after(reports, its));
             }
         }
         return ExitCodes.OK;
-    }
-
-    private static AdoptionPlan read(Path file) {
-        try {
-            return AdoptionPlanFile.read(file);
-        } catch (IOException e) {
-            throw FileFailure.explain("read", file.toString(), e);
-        } catch (IllegalArgumentException e) {
-            throw new CliException(
-                    Kind.USAGE,
-                    String.valueOf(e.getMessage()),
-                    "name a plan of shardflake adopt plan, and correct it if it was edited",
-                    e);
-        }
-    }
-
-    private DatabaseSettings settings(AdoptionPlan its) {
-        try {
-            return DatabaseSettings.of(its, batch, workers, rate);
-        } catch (IllegalArgumentException e) {
-            throw CliException.usage(e);
-        }
     }
 
     private List<AdoptReport> perform(DatabaseAdopter adopter, int tables) {
@@ -184,7 +136,7 @@ final class AdoptRunCommand implements Callable<Integer> {
         if (cancel) {
             adopter.checkCancel();
         }
-        List<AdoptPlan> plans = adopter.plan();
+        List<AdoptPreview> plans = adopter.plan();
         dryRun.say();
         output.print(
                 plans.stream().map(AdoptView::facts).toList(),

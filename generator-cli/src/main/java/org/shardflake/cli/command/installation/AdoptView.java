@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.shardflake.adopt.AdoptPlan;
+import org.shardflake.adopt.AdoptPreview;
 import org.shardflake.adopt.AdoptReport;
 import org.shardflake.adopt.AdoptState;
 import org.shardflake.cli.output.Amounts;
@@ -20,7 +20,7 @@ final class AdoptView {
 
     private AdoptView() {}
 
-    static Map<String, Object> facts(AdoptPlan plan) {
+    static Map<String, Object> facts(AdoptPreview plan) {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("table", plan.table());
         facts.put("into", plan.into());
@@ -32,7 +32,7 @@ final class AdoptView {
         return facts;
     }
 
-    static String text(AdoptPlan plan) {
+    static String text(AdoptPreview plan) {
         StringBuilder text = new StringBuilder(String.format(
                 Locale.ROOT,
                 "about %s of %s would go into %s of %s%n",

@@ -12,6 +12,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
+import org.shardflake.cli.output.Differences;
 import org.shardflake.compare.TableDifference;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
@@ -55,8 +56,8 @@ final class MoveVerifyCommand implements Callable<Integer> {
         facts.put("move", move.id());
         facts.put("shards", wanted.toString());
         facts.put("equal", differences.isEmpty());
-        facts.put("differences", MoveView.facts(differences));
-        facts.put("rows", MoveView.rows(differences));
+        facts.put("differences", Differences.facts(differences));
+        facts.put("rows", Differences.rows(differences));
         facts.put("undecided", ShardSet.of(progress.undecided()).toString());
         output.print(facts, () -> text(wanted, differences.size(), progress));
         if (!differences.isEmpty()) {

@@ -14,7 +14,6 @@ import java.util.Map;
 import org.shardflake.CliCommand;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.TableWriter;
-import org.shardflake.compare.TableDifference;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
@@ -188,29 +187,5 @@ public final class MoveView {
                             : "-");
         }
         return table.toString();
-    }
-
-    static Map<String, Object> facts(Map<Integer, List<TableDifference>> differences) {
-        Map<String, Object> facts = new LinkedHashMap<>();
-        differences.forEach((shard, tables) -> facts.put(
-                String.valueOf(shard),
-                tables.stream().map(TableDifference::toString).toList()));
-        return facts;
-    }
-
-    /** The rows by their keys, up to a thousand of all shards. */
-    static List<Map<String, Object>> rows(Map<Integer, List<TableDifference>> differences) {
-        List<Map<String, Object>> rows = new ArrayList<>();
-        differences.forEach((shard, tables) -> tables.forEach(table -> {
-            Map<String, Object> facts = new LinkedHashMap<>();
-            facts.put("shard", shard);
-            facts.put("table", table.table());
-            facts.put("missing", List.copyOf(table.missing()));
-            facts.put("extra", List.copyOf(table.extra()));
-            facts.put("different", List.copyOf(table.different()));
-            facts.put("atLeast", table.atLeast());
-            rows.add(facts);
-        }));
-        return rows;
     }
 }

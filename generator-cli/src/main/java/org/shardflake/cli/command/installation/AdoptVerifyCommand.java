@@ -1,0 +1,123 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.installation;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import org.shardflake.adopt.AdoptSettings;
+import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adopt.TableComparison;
+import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.OutputMixin;
+import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.output.Differences;
+import org.shardflake.cli.output.TableWriter;
+import org.shardflake.compare.TableDifference;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake adopt verify}: compares the tables of a plan with the shards. */
+@Command(
+        name = "verify",
+        description = {
+            "Compares all rows of a plan's tables with those in the shards, table by table and shard by shard, while the tables take writes.",
+            "Changes are brought over, too, as adopt run does: a row that differs counts only if it still differs when its"
+                    + " changes have been carried out. Corrects nothing."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:all rows are equal",
+            "1:a server or the catalog cannot be reached, or failed",
+            "2:the command line or the plan is wrong",
+            "3:no row differs, but some changed too often to compare",
+            "4:rows of a table are still to be copied, or it has been adopted, or another command is adopting it just now",
+            "5:rows differ, or have no shard"
+        },
+        footer = {"", "Example: shardflake adopt verify --plan adoption.yaml --from postgresql://app@old/app"})
+final class AdoptVerifyCommand implements Callable<Integer> {
+
+    /** The number of shards described below the table. */
+    private static final int DESCRIBED = 10;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private PlannedAdoptionMixin planned;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() {
+        AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
+        List<TableComparison> tables;
+        try (DatabaseAdopter adopter =
+                planned.open(planned.read(), catalog, AdoptSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
+            tables = adopter.verify();
+        }
+        output.print(tables.stream().map(AdoptVerifyCommand::facts).toList(), () -> text(tables));
+        if (tables.stream().anyMatch(TableComparison::differs)) {
+            return ExitCodes.VERIFICATION;
+        }
+        boolean areDecided = tables.stream().allMatch(table -> table.undecided().isEmpty());
+        return areDecided ? ExitCodes.OK : ExitCodes.PARTLY_DONE;
+    }
+
+    private static Map<String, Object> facts(TableComparison table) {
+        Map<Integer, List<TableDifference>> differences = new TreeMap<>();
+        table.differences().forEach((shard, its) -> differences.put(shard, List.of(its)));
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("table", table.table());
+        facts.put("into", table.into());
+        facts.put("compared", table.rows());
+        facts.put("shards", table.shards());
+        facts.put("equal", !table.differs() && table.undecided().isEmpty());
+        facts.put("differences", Differences.facts(differences));
+        facts.put("rows", Differences.rows(differences));
+        facts.put("undecided", table.undecided().toString());
+        facts.put("withoutShard", table.withoutShard());
+        return facts;
+    }
+
+    private static String text(List<TableComparison> tables) {
+        TableWriter text = new TableWriter("TABLE", "INTO", "ROWS", "SHARDS", "DIFFERENT", "UNDECIDED");
+        List<String> lines = new ArrayList<>();
+        for (TableComparison table : tables) {
+            text.row(
+                    table.table(),
+                    table.into(),
+                    String.format(Locale.ROOT, "%,d", table.rows()),
+                    table.shards(),
+                    table.differences().size(),
+                    table.undecided().size());
+            table.differences().values().forEach(difference -> lines.add(difference.toString()));
+            if (!table.withoutShard().isEmpty()) {
+                List<String> some = table.withoutShard()
+                        .subList(0, Math.min(3, table.withoutShard().size()));
+                lines.add("%s: rows without a shard, such as (%s)".formatted(table.table(), String.join("), (", some)));
+            }
+        }
+        if (lines.isEmpty()) {
+            boolean areDecided =
+                    tables.stream().allMatch(table -> table.undecided().isEmpty());
+            return text + "\nno row differs" + (areDecided ? "" : ", but some changed too often to compare");
+        }
+        String more = lines.size() > DESCRIBED ? "\n..." : "";
+        return text + "\n" + String.join("\n", lines.subList(0, Math.min(DESCRIBED, lines.size()))) + more
+                + "\nthe columns DIFFERENT and UNDECIDED count shards; -o json names up to a thousand rows of a table";
+    }
+}

@@ -1,0 +1,212 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+import org.shardflake.compare.DifferenceSearch;
+import org.shardflake.compare.DifferenceSearch.Difference;
+import org.shardflake.compare.Rows;
+import org.shardflake.compare.TableDifference;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * The comparison of one old table with the shards while it takes writes. For one thread at a time.
+ *
+ * <p>The shards are always a little behind, so rows that differ are only suspects at first. After the journal has been carried out, a
+ * snapshot of the old database says what a suspect is and whether it has changes in the journal. If it has none, the shards have been
+ * given what it is, and nobody brings them anything before they are read: if they have something else now, the row really differs.
+ */
+final class SliceComparison {
+
+    /** The number of suspects of a search that are kept. */
+    private static final int SUSPECTS = 100_000;
+
+    /** The number of rows that differ and are named. */
+    private static final int NAMED = 1_000;
+
+    /** The number of rows in one statement. */
+    private static final int ROWS_AT_A_TIME = 500;
+
+    private final TreeMap<Integer, Set<Suspect>> suspects = new TreeMap<>();
+    private final Map<Integer, Found> found = new TreeMap<>();
+    private final TreeSet<Integer> unsearched = new TreeSet<>();
+    private long named;
+    private long rows;
+    private int shards;
+
+    /** A row by its text as PostgreSQL writes a row of the primary key, and the values of that. */
+    private record Suspect(String text, List<String> key) implements Comparable<Suspect> {
+
+        static Suspect of(Difference difference) {
+            List<String> values = difference.keyValues();
+            // The first value is the shard, a number.
+            return new Suspect(
+                    "(" + difference.key().substring(difference.key().indexOf(',') + 1),
+                    values.subList(1, values.size()));
+        }
+
+        @Override
+        public int compareTo(Suspect other) {
+            return text.compareTo(other.text);
+        }
+    }
+
+    /** The rows of one shard that differ. */
+    private static final class Found {
+
+        private final Set<String> missing = new TreeSet<>();
+        private final Set<String> extra = new TreeSet<>();
+        private final Set<String> different = new TreeSet<>();
+        private long count;
+        private boolean isPart;
+
+        TableDifference of(String table) {
+            boolean areAll = !isPart && count == missing.size() + extra.size() + different.size();
+            return new TableDifference(table, missing, extra, different, areAll ? 0 : count);
+        }
+    }
+
+    /** Looks for rows that differ, and remembers them as suspects: all, or as many as memory has room for. */
+    void search(OldTable old, ShardServers servers, Rows all, List<Column> primaryKey) throws SQLException {
+        SliceDigests digests = SliceDigests.of(old, servers, all);
+        rows = digests.rows();
+        shards = digests.found().size();
+        unsearched.clear();
+        unsearched.addAll(digests.differing());
+        for (ShardTables server : servers.all()) {
+            List<Integer> its =
+                    unsearched.stream().filter(server.shards()::contains).toList();
+            for (List<Integer> some : ShardTables.inParts(its)) {
+                search(
+                        new DifferenceSearch(
+                                old.connection(),
+                                server.connection(),
+                                old.slices(all, some),
+                                server.slices(all, some, primaryKey)),
+                        old,
+                        server,
+                        some);
+            }
+        }
+    }
+
+    private void search(DifferenceSearch search, OldTable old, ShardTables server, List<Integer> some)
+            throws SQLException {
+        if (suspects() >= SUSPECTS) {
+            return;
+        }
+        boolean areAll = Sql.inTransaction(
+                old.connection(),
+                () -> Sql.inTransaction(
+                        server.connection(), () -> search.run(this::suspect).isEmpty()));
+        if (areAll) {
+            some.forEach(unsearched::remove);
+        }
+    }
+
+    private boolean suspect(List<Difference> some) {
+        for (Difference difference : some) {
+            int shard = Integer.parseInt(difference.keyValues().get(0));
+            suspects.computeIfAbsent(shard, first -> new TreeSet<>()).add(Suspect.of(difference));
+        }
+        return suspects() < SUSPECTS;
+    }
+
+    private long suspects() {
+        return suspects.values().stream().mapToLong(Set::size).sum();
+    }
+
+    /** Whether there are suspects. */
+    boolean isDoubtful() {
+        return !suspects.isEmpty();
+    }
+
+    /** Whether only a part was searched, in which nothing differs. */
+    boolean isUnfinished() {
+        return !unsearched.isEmpty() && found.isEmpty() && suspects.isEmpty();
+    }
+
+    /** Looks at the suspects again. The journal must have been carried out, and only this session may bring rows. */
+    void check(Adoption adoption, OldTable old, ShardServers servers, Rows all, List<Column> primaryKey)
+            throws SQLException {
+        for (int shard : List.copyOf(suspects.keySet())) {
+            List<Suspect> its = List.copyOf(suspects.getOrDefault(shard, Set.of()));
+            Set<Suspect> left = new TreeSet<>();
+            for (int from = 0; from < its.size(); from += ROWS_AT_A_TIME) {
+                List<Suspect> some = its.subList(from, Math.min(from + ROWS_AT_A_TIME, its.size()));
+                List<List<String>> keys = some.stream().map(Suspect::key).toList();
+                OldTable.Moment moment = old.moment(adoption, keys, primaryKey, all);
+                Map<List<String>, Long> there = servers.ofShard(shard).hashes(shard, keys, primaryKey, all);
+                for (Suspect suspect : some) {
+                    if (moment.pending().contains(suspect.key())) {
+                        left.add(suspect);
+                    } else {
+                        decide(shard, suspect, hash(moment, shard, suspect), there.get(suspect.key()));
+                    }
+                }
+            }
+            if (left.isEmpty()) {
+                suspects.remove(shard);
+            } else {
+                suspects.put(shard, left);
+            }
+        }
+    }
+
+    /** The hash of a row if it belongs to the shard. */
+    private static @Nullable Long hash(OldTable.Moment moment, int shard, Suspect suspect) {
+        OldTable.Hashed row = moment.rows().get(suspect.key());
+        return row == null || row.shard() != shard ? null : row.hash();
+    }
+
+    private void decide(int shard, Suspect suspect, @Nullable Long wanted, @Nullable Long is) {
+        if (Objects.equals(wanted, is)) {
+            return;
+        }
+        Found its = found.computeIfAbsent(shard, first -> new Found());
+        its.count++;
+        if (named++ < NAMED || its.count == 1) {
+            (wanted == null ? its.extra : is == null ? its.missing : its.different).add(suspect.text());
+        }
+    }
+
+    /**
+     * The result.
+     *
+     * @param withoutShard the primary keys of some rows that have no shard
+     */
+    TableComparison result(String table, String into, List<String> withoutShard) {
+        TreeSet<Integer> undecided = new TreeSet<>(suspects.keySet());
+        Map<Integer, TableDifference> differences = new HashMap<>();
+        for (int shard : unsearched) {
+            Found its = found.get(shard);
+            if (its == null) {
+                undecided.add(shard);
+            } else {
+                its.isPart = true;
+            }
+        }
+        found.forEach((shard, its) -> differences.put(shard, its.of(Sharding.schema(shard) + "." + into)));
+        return new TableComparison(
+                table,
+                into,
+                rows,
+                shards,
+                new TreeMap<>(differences),
+                ShardSet.of(new ArrayList<>(undecided)),
+                withoutShard);
+    }
+}
