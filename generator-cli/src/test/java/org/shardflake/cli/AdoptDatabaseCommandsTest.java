@@ -166,6 +166,10 @@ class AdoptDatabaseCommandsTest {
         assertThat(planned.out())
                 .contains("3 into the shards, 1 reference table, 1 stays")
                 .contains("shardflake reference deploy --home SERVER --changelog ", "shardflake adopt run --plan ");
+        String another = installation.url(OLD).replaceFirst("/\\w+(\\?|$)", "/postgres$1");
+        assertThat(launch(ExitCodes.USAGE, "adopt", "plan", "--from=" + another, "--file=" + plan())
+                        .err())
+                .contains("is the plan of database ", ", not of postgres");
         assertThat(adopt(ExitCodes.PRECONDITION).err()).contains("is missing in 4 shards on db1");
         deploy("reference", "reference.sql", "--home=db1");
         deploy("schema", "shards.sql");

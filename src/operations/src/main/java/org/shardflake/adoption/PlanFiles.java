@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.adoption.AdoptionPlan.Changelogs;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.SqlText;
 import org.shardflake.yaml.TextFile;
@@ -78,6 +79,9 @@ public final class PlanFiles {
     public Report plan(ServerUrl url, @Nullable String key, @Nullable String statements) throws IOException {
         Map<String, ?> made = Files.exists(madeFile()) ? mapping(madeFile()) : Map.of();
         AdoptionPlan existing = Files.exists(file) ? read(file) : null;
+        if (existing != null) {
+            refuseOther(existing, url);
+        }
         String wanted = key == null && existing != null ? name(existing.key()) : key;
         Changelogs names = existing == null
                 ? new Changelogs(relative("shards.sql"), relative("reference.sql"))
@@ -87,18 +91,6 @@ public final class PlanFiles {
                                 ? relative("reference.sql")
                                 : existing.changelogs().reference());
         AdoptionPlanner.Proposal proposal = AdoptionPlanner.propose(url, wanted, statements, names);
-        if (existing != null
-                && !existing.source().database().equals(proposal.plan().source().database())) {
-            throw new ShardflakeException(
-                    Kind.USAGE,
-                    "%s is the plan of database %s, not of %s"
-                            .formatted(
-                                    file,
-                                    existing.source().database(),
-                                    proposal.plan().source().database()),
-                    "name another file, or the database of the plan",
-                    null);
-        }
         // What is left out follows from the plan, and is part of it.
         AdoptionPlan tables = merged(new PlanMerge(), made, existing, proposal.plan(), proposal);
         ChangelogWriter writer = new ChangelogWriter(proposal.catalog(), tables);
@@ -134,6 +126,20 @@ public final class PlanFiles {
             write(text.getKey(), text.getValue());
         }
         return new Report(plan, written, kept);
+    }
+
+    /** Before anything of the plan is looked for in a database that it is not of. */
+    private void refuseOther(AdoptionPlan existing, ServerUrl url) {
+        String planned = existing.source().database();
+        String database = Sql.translating(() -> Sql.with(
+                url.connect("shardflake adopt plan"), connection -> Sql.text(connection, "SELECT current_database()")));
+        if (!planned.equals(database)) {
+            throw new ShardflakeException(
+                    Kind.USAGE,
+                    "%s is the plan of database %s, not of %s".formatted(file, planned, database),
+                    "name another file, or the database of the plan",
+                    null);
+        }
     }
 
     private static AdoptionPlan with(AdoptionPlan plan, Changelogs changelogs, List<AdoptionPlan.LeftOut> leftOut) {

@@ -77,7 +77,7 @@ public record Assessment(
      * @param steps the foreign keys that lead to the key, for a table by a path; empty for others
      * @param keyQuery a query of the key of a row, for a table by a path; empty for others
      * @param references the tables that its foreign keys refer to
-     * @param rows by the planner's statistics
+     * @param rows by the planner's statistics; -1 if it has none
      * @param bytes with its indexes
      */
     public record Table(

@@ -339,7 +339,7 @@ final class Sorting {
     /** The number of values that the key has. */
     long values() {
         SourceTable root = candidate.root();
-        return root == null ? candidate.column().values() : root.rows();
+        return root == null ? candidate.column().values() : Math.max(0, root.rows());
     }
 
     /** The share of the most common value in the largest table with the key besides its own. */

@@ -46,7 +46,9 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
                      WHERE a.attrelid = w.oid AND NOT a.attisdropped AND a.attnum > 0 AND (t.oid = 'oid'::regtype OR t.typname = 'lo'))
               FROM wanted w
              CROSS JOIN LATERAL (
-                   SELECT sum(GREATEST(p.reltuples, 0))::bigint, sum(pg_total_relation_size(p.oid))::bigint,
+                   SELECT CASE WHEN bool_or(pg_relation_size(p.oid) > 0 AND (p.reltuples < 0 OR p.reltuples = 0 AND p.relpages = 0)) THEN -1
+                               ELSE sum(GREATEST(p.reltuples, 0)) END::bigint,
+                          sum(pg_total_relation_size(p.oid))::bigint,
                           sum(pg_stat_get_tuples_inserted(p.oid) + pg_stat_get_tuples_updated(p.oid) + pg_stat_get_tuples_deleted(p.oid))::bigint
                      FROM pg_class p
                     WHERE p.oid = w.oid AND w.relkind = 'r' OR w.relkind = 'p' AND p.oid IN (SELECT t.relid FROM pg_partition_tree(w.oid) t WHERE t.isleaf)

@@ -16,6 +16,7 @@ import org.shardflake.assess.Assessment.Obstacle;
  *
  * @param name with its schema unless that is public, as written in SQL
  * @param plainName without its schema and quotes
+ * @param rows by the planner's statistics; -1 if it has none
  * @param writes rows inserted, updated and deleted since statistics were reset
  * @param oddities obstacles whatever the key: what makes it more than a plain table
  */

@@ -158,6 +158,24 @@ class AssessorTest {
         assertThat(problems(shop, "orders")).isEmpty();
     }
 
+    @Test
+    void aTableWithoutStatisticsHasAnUnknownNumberOfRows() throws SQLException {
+        execute("""
+                CREATE SCHEMA fresh;
+                CREATE TABLE fresh.filled (id bigint PRIMARY KEY) WITH (autovacuum_enabled = off);
+                CREATE TABLE fresh.empty (id bigint PRIMARY KEY) WITH (autovacuum_enabled = off);
+                INSERT INTO fresh.filled SELECT generate_series(1, 10)
+                """);
+        try {
+            assertThat(Assessor.assess(url, null, "").tables())
+                    .filteredOn(table -> table.name().startsWith("fresh"))
+                    .extracting(table -> table.name() + " " + table.rows())
+                    .containsExactlyInAnyOrder("fresh.filled -1", "fresh.empty 0");
+        } finally {
+            execute("DROP SCHEMA fresh CASCADE");
+        }
+    }
+
     /** The query that the report gives finds for every row the key that the way through the foreign keys leads to. */
     @Test
     void theQueryOfAPathFindsTheKey() throws SQLException {

@@ -60,7 +60,7 @@ final class AssessView {
         facts.put("path", table.path());
         facts.put("keyQuery", table.keyQuery());
         facts.put("references", table.references());
-        facts.put("rows", table.rows());
+        facts.put("rows", table.rows() < 0 ? null : table.rows());
         facts.put("bytes", table.bytes());
         facts.put("obstacles", obstacles(table.obstacles()));
         return facts;
@@ -133,7 +133,7 @@ final class AssessView {
                         case REFERENCE -> "reference";
                         case STAYS -> "stays";
                     },
-                    String.format(Locale.ROOT, "%,d", one.rows()),
+                    one.rows() < 0 ? "unknown" : String.format(Locale.ROOT, "%,d", one.rows()),
                     Amounts.bytes(one.bytes()),
                     one.path());
         }
