@@ -216,4 +216,30 @@ final class PasswordCommandTest {
         assertThat(moved.err()).doesNotContain("error:", "it lasts");
         assertThat(moved.exitCode()).isZero();
     }
+
+    /** The server that sends is asked by name and knows the role; the subscriber has the role's name in its connection string. */
+    @Test
+    void theDoctorFindsALoginOfMovesWhosePasswordExpires() throws Exception {
+        Map<String, String> login =
+                Map.of("SHARDFLAKE_REPLICATION_USER", "lasting", "SHARDFLAKE_REPLICATION_PASSWORD", "it lasts");
+        assertThat(launch(login, "move", "start", "--shards=2", "--to=db2").exitCode())
+                .isZero();
+
+        installation.execute(0, "ALTER ROLE lasting VALID UNTIL '2999-12-31 23:59:59Z'");
+        Result soon = launch(Map.of(), "doctor");
+        installation.execute(0, "ALTER ROLE lasting VALID UNTIL '2001-02-03 04:05:06Z'");
+        installation.execute(
+                0,
+                "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name ~ '^shardflake_' AND active");
+        Result over = launch(Map.of(), "doctor");
+        installation.execute(0, "ALTER ROLE lasting VALID UNTIL 'infinity'");
+        Result lasts = launch(Map.of(), "doctor");
+        assertThat(launch(login, "move", "cancel", "1", "--yes").exitCode()).isZero();
+
+        assertThat(soon.out())
+                .containsPattern("warning +db1 +password-expires +the password of role lasting, ")
+                .contains("expires at 2999-12-31 23:59:59 UTC", "ALTER ROLE lasting VALID UNTIL 'infinity'");
+        assertThat(over.out()).contains("expired at 2001-02-03 04:05:06 UTC");
+        assertThat(lasts.out()).doesNotContain("password-expires");
+    }
 }
