@@ -93,7 +93,7 @@ class DoctorCommandsTest {
         Cli.Result doctor = finds("problem", "db2", "shard-open-elsewhere");
 
         assertThat(doctor.out())
-                .contains("takes writes to shards 3, which the shard map gives to others")
+                .contains("takes writes to shard 3, which the shard map gives to others")
                 .contains(
                         "shard-open-elsewhere of db2: close them with shardflake doctor --fix (SELECT shardflake.fence_shard(3)), ");
         assertThat(launch("reconcile", "--dry-run").exitCode()).isEqualTo(ExitCodes.VERIFICATION);
@@ -135,7 +135,7 @@ class DoctorCommandsTest {
         shards.executeAsUser("db1", "ALTER TABLE shard_0003.account ENABLE TRIGGER USER");
         assertThat(isFenced("db1", 3)).isFalse();
 
-        assertThat(finds("warning", "db1", "fence-trigger").out()).contains("in shards 3 that are open");
+        assertThat(finds("warning", "db1", "fence-trigger").out()).contains("in shard 3 that are open");
 
         assertThat(launch("doctor", "--fix").exitCode()).isZero();
         assertThat(launch("doctor").out()).doesNotContain("fence-trigger");
@@ -248,7 +248,7 @@ class DoctorCommandsTest {
         createShard("db2", 4711);
 
         assertThat(finds("warning", "db2", "shard-unknown").out())
-                .contains("has shards 4711, and the shard map goes to 7");
+                .contains("has shard 4711, and the shard map goes to 7");
         isNotMended();
     }
 
@@ -313,7 +313,7 @@ class DoctorCommandsTest {
                 "UPDATE shardflake_catalog.move_shard SET phase = 'cutting over', attempt = 1 WHERE shard = 3");
 
         assertThat(finds("problem", "catalog", "move-interrupted").out())
-                .contains("move 1 was interrupted at the cutover of shards 3, which may be closed to writes")
+                .contains("move 1 was interrupted at the cutover of shard 3, which may be closed to writes")
                 .contains("then continue with shardflake move cutover 1");
         isMendedBy("reconcile");
         assertThat(isFenced("db1", 3)).isFalse();
@@ -328,7 +328,7 @@ class DoctorCommandsTest {
         assertThat(launch("move", "cutover", "--shards=3").exitCode()).isZero();
         shards.executeAsUser("db2", "SELECT shardflake.fence_shard(3)");
 
-        assertThat(finds("problem", "catalog", "move-interrupted").out()).contains("at the cutover of shards 3,");
+        assertThat(finds("problem", "catalog", "move-interrupted").out()).contains("at the cutover of shard 3,");
         isMendedBy("reconcile");
         assertThat(isFenced("db1", 3)).isTrue();
         assertThat(isFenced("db2", 3)).isFalse();
@@ -363,7 +363,7 @@ class DoctorCommandsTest {
         assertThat(doctor.exitCode()).isEqualTo(ExitCodes.VERIFICATION);
         assertThat(doctor.out())
                 .containsPattern(
-                        "problem +db2 +shard-misplaced +shards 3, .*: got it with epoch 2, and the shard map has 1")
+                        "problem +db2 +shard-misplaced +shard 3, .*: got it with epoch 2, and the shard map has 1")
                 .doesNotContain("fixed ")
                 .doesNotContain("schema deploy")
                 .doesNotContain("force");
@@ -386,7 +386,7 @@ class DoctorCommandsTest {
         shards.executeAsUser("db1", "SELECT shardflake.fence_ids(3, true)");
 
         assertThat(finds("problem", "db1", "ids-stopped").out())
-                .contains("takes writes to shards 3 and gives no ids for them");
+                .contains("takes writes to shard 3 and gives no ids for it");
         isMendedBy("reconcile");
         shards.executeAsUser("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)");
     }

@@ -400,7 +400,7 @@ class FailoverSlotsIT {
         if (hasOthers) {
             assertThatThrownBy(() -> mover.complete(id))
                     .isInstanceOf(CopiesDifferException.class)
-                    .hasMessageContaining("copies of shards 1 differ");
+                    .hasMessageContaining("copies of shard 1 differ");
             assertThat(query(standby, "SELECT count(*) FROM shard_0001.note WHERE text = 'old 7'"))
                     .isEqualTo("1");
         } else {
@@ -412,7 +412,7 @@ class FailoverSlotsIT {
         assertThat(told)
                 .anyMatch(
                         problem -> problem.equals(
-                                "db1 has failed over or was restored, and its copies of shards 1 lack rows that db2 has, which are kept there"));
+                                "db1 has failed over or was restored, and its copies of shard 1 lack rows that db2 has, which are kept there"));
         assertThat(query(server("db2"), "SELECT count(*) FROM shard_0001.note WHERE text LIKE 'late %'"))
                 .isEqualTo("10");
     }

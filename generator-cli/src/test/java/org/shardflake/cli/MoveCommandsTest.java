@@ -87,7 +87,7 @@ class MoveCommandsTest {
         assertThat(tooLate.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(tooLate.err())
                 .contains(
-                        "error: shards 3 of move 1 are on db2 already\nhint: bring them back with shardflake move reverse 1 first, or leave them there with shardflake move cancel 1 --keep-moved");
+                        "error: shard 3 of move 1 is on db2 already\nhint: bring them back with shardflake move reverse 1 first, or leave them there with shardflake move cancel 1 --keep-moved");
 
         assertThat(launch("move", "complete", "--dry-run").err()).isEqualTo(tooEarly.err());
         assertThat(launch("move", "cancel", "--dry-run").err()).isEqualTo(tooLate.err());
@@ -269,10 +269,10 @@ class MoveCommandsTest {
                 .hasMessageContaining("shard 3 is being moved, and only its move may change its placement");
         assertThat(launch("move", "start", "--shards=3", "--to=db2", "--dry-run")
                         .err())
-                .isEqualTo("would resume move 1 of shards 3, which is following\n");
+                .isEqualTo("would resume move 1 of shard 3, which is following\n");
         assertThat(launch("move", "run", "--shards=2-3", "--to=db2", "--dry-run"))
                 .isEqualTo(new Cli.Result(4, "", """
-                        error: shards 3 are in move 1 already
+                        error: shard 3 is in move 1 already
                         hint: see shardflake move status 1
                         """));
         Cli.Result again = launch("move", "start", "--shards=3", "--to=db2");

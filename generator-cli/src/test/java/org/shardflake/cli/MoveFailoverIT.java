@@ -152,7 +152,7 @@ class MoveFailoverIT {
         shows("db2 has no replication slot");
         doctorFinds("db2 +move-broken +lacks the replication slot of move 1,");
         notes.fails(ExitCodes.FAILURE, "there would be no way back: ", "move", "cutover", "1");
-        notes.fails(ExitCodes.PRECONDITION, "shards 1 are still on db1", "move", "complete", "1", "--yes");
+        notes.fails(ExitCodes.PRECONDITION, "shard 1 is still on db1", "move", "complete", "1", "--yes");
         execute(db1, "INSERT INTO shard_0001.note VALUES (2000, 'meanwhile')");
 
         notes.succeed("move", "cancel", "1", "--yes");
@@ -267,7 +267,7 @@ class MoveFailoverIT {
             }
         });
 
-        assertThatThrownBy(() -> mover.complete(1)).hasMessageContaining("shards 1 are still on db1");
+        assertThatThrownBy(() -> mover.complete(1)).hasMessageContaining("shard 1 is still on db1");
 
         execute(db1, "INSERT INTO shard_0001.note VALUES (1002, 'after the failover')");
         notes.succeed("move", "cancel", "1", "--yes");
@@ -364,7 +364,7 @@ class MoveFailoverIT {
         execute(db1, "INSERT INTO shard_0001.note VALUES (1999, 'astray')");
 
         doctorFinds("catalog +move-interrupted ");
-        notes.fails(ExitCodes.VERIFICATION, "copies of shards 1 differ", "move", "complete", "1", "--yes");
+        notes.fails(ExitCodes.VERIFICATION, "copies of shard 1 differ", "move", "complete", "1", "--yes");
         assertThatThrownBy(() -> execute(db1, "INSERT INTO shard_0001.note VALUES (2000, 'astray')"))
                 .hasMessageContaining("shard 1");
         notes.fails(ExitCodes.FAILURE, "there would be no way back", "move", "reverse", "1", "--shards=1");
@@ -384,7 +384,7 @@ class MoveFailoverIT {
 
         assertThat(completed.exitCode()).as(completed.toString()).isZero();
         assertThat(completed.err())
-                .contains("db1 has failed over or was restored, and its copies of shards 1 lack rows that db2 has");
+                .contains("db1 has failed over or was restored, and its copies of shard 1 lack rows that db2 has");
         isEnded();
         assertThat(rows(db2)).isEqualTo(1010);
     }

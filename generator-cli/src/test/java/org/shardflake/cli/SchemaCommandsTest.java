@@ -425,12 +425,12 @@ class SchemaCommandsTest {
                 .contains("shards 2 were deployed before, and no server has them")
                 .contains("accept that they are lost with shardflake schema deploy --recreate 2 --changelog FILE");
         assertThat(installation.launch("doctor").out())
-                .contains("lacks shards 2, which the shard map gives it; it was deployed, since db1 has its history")
+                .contains("lacks shard 2, which the shard map gives it; it was deployed, since db1 has its history")
                 .contains("a person must decide");
 
         assertThat(deploy(PHOTO, "--recreate=2").err())
                 .contains(
-                        "error: cannot ask whether to recreate shards 2 empty, and give up the rows that they had: there is no terminal\n");
+                        "error: cannot ask whether to recreate shard 2 empty, and give up the rows that it had: there is no terminal\n");
         assertThat(deploy(PHOTO, "--recreate=2", "--yes").exitCode()).isZero();
         assertThat(installation.query(0, "SELECT to_regclass('shard_0002.photo') IS NOT NULL"))
                 .isEqualTo("t");

@@ -14,11 +14,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
 import org.shardflake.doctor.Severity;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
 import org.shardflake.move.MoveStatus;
@@ -157,8 +159,14 @@ final class ActiveAlerts {
                 server,
                 PlacementState.CLOSED,
                 "shards-closed",
-                "shards %s refuse writes, although no move is using them");
-        shards(snapshot, server, PlacementState.MISSING, "shards-misplaced", "shards %s are missing");
+                shards -> "%s writes, although no move is using %s"
+                        .formatted(Plural.shards(shards, "refuses", "refuse"), Plural.choose(shards, "it", "them")));
+        shards(
+                snapshot,
+                server,
+                PlacementState.MISSING,
+                "shards-misplaced",
+                shards -> Plural.shards(shards, "is missing", "are missing"));
         ShardSet misplaced = snapshot.misplaced(server);
         if (!misplaced.isEmpty()) {
             found(
@@ -166,26 +174,28 @@ final class ActiveAlerts {
                     name,
                     "shards-misplaced",
                     "takes",
-                    "accepts writes to shards %s, which are on other servers by the shard map".formatted(misplaced),
+                    "accepts writes to %s, which %s by the shard map"
+                            .formatted(
+                                    Plural.shards(misplaced),
+                                    Plural.choose(misplaced, "is on another server", "are on other servers")),
                     CliCommand.DOCTOR);
         }
         slots(snapshot, name, seen);
         figures(snapshot, name, seen);
     }
 
-    private void shards(InstallationSnapshot snapshot, Server server, PlacementState state, String check, String text) {
+    private void shards(
+            InstallationSnapshot snapshot,
+            Server server,
+            PlacementState state,
+            String check,
+            Function<ShardSet, String> text) {
         List<Integer> shards = snapshot.map().shards(server).stream()
                 .filter(shard -> snapshot.state(shard) == state)
                 .boxed()
                 .toList();
         if (!shards.isEmpty()) {
-            found(
-                    snapshot,
-                    server.name(),
-                    check,
-                    state.toString(),
-                    text.formatted(ShardSet.of(shards)),
-                    CliCommand.DOCTOR);
+            found(snapshot, server.name(), check, state.toString(), text.apply(ShardSet.of(shards)), CliCommand.DOCTOR);
         }
     }
 

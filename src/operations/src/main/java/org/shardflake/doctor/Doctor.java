@@ -29,6 +29,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.doctor.StaleMoves.Stale;
 import org.shardflake.doctor.Verdict.Doubtful;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
@@ -228,12 +229,14 @@ public final class Doctor {
                 PROBLEM,
                 "catalog",
                 "catalog-behind",
-                "has an older state than the servers: of move %s of shards %s %s%s"
+                "has an older state than the servers: of move %s of %s %s%s"
                         .formatted(
                                 first.reached().move().id(),
-                                first.reached().move().shardSet(),
+                                Plural.shards(first.reached().move().shardSet()),
                                 first.why(),
-                                stale.size() == 1 ? "" : " (and %s more moves)".formatted(stale.size() - 1)),
+                                stale.size() == 1
+                                        ? ""
+                                        : " (and %s)".formatted(Plural.of(stale.size() - 1, "more move"))),
                 ShardFindings.RESTORED);
     }
 
@@ -251,8 +254,8 @@ public final class Doctor {
             Set<Integer> doubts = verdicts.all(Doubtful.class).keySet();
             if (!doubts.isEmpty()) {
                 throw new DoctorException(
-                        "it is not certain who has the newest rows of shards %s, so nothing was changed"
-                                .formatted(ShardSet.of(doubts)),
+                        "it is not certain who has the newest rows of %s, so nothing was changed"
+                                .formatted(Plural.shards(ShardSet.of(doubts))),
                         Advice.of("see what %s says of them", CliCommand.DOCTOR));
             }
             List<Stale> stale = stale(observed, verdicts);

@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Map;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
@@ -65,7 +66,8 @@ final class DoctorConnections {
                     "SELECT count(*) FROM shardflake_catalog.move_shard WHERE format('shard_%s', lpad(shard::text, 4, '0')) = ANY (?)",
                     shards);
             if (placed != shards.size() || moving > 0) {
-                throw new DoctorException("shards %s have been placed or moved since; look again".formatted(shards));
+                throw new DoctorException(
+                        "%s been placed or moved since; look again".formatted(Plural.shards(shards, "has", "have")));
             }
             onServer(server, work);
             connection.rollback();

@@ -24,6 +24,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.doctor.ServerFacts.Remnant;
 import org.shardflake.doctor.ServerFacts.Remnant.Kind;
 import org.shardflake.doctor.ServerFacts.StreamTrouble;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.ServerRefusalException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
@@ -137,8 +138,8 @@ final class MoveFindings {
                             PROBLEM,
                             "catalog",
                             "move-interrupted",
-                            "move %s was interrupted at the cutover of shards %s, which may be closed to writes"
-                                    .formatted(move.id(), unsettled),
+                            "move %s was interrupted at the cutover of %s, which may be closed to writes"
+                                    .formatted(move.id(), Plural.shards(unsettled)),
                             Advice.of(
                                     "open them where the catalog has them with %s, then %s",
                                     CliCommand.DOCTOR_FIX, goOn))
@@ -148,10 +149,10 @@ final class MoveFindings {
                     WARNING,
                     "catalog",
                     "move-interrupted",
-                    "move %s of shards %s is %s, and its command no longer runs%s"
+                    "move %s of %s is %s, and its command no longer runs%s"
                             .formatted(
                                     move.id(),
-                                    move.shardSet(),
+                                    Plural.shards(move.shardSet()),
                                     move.phase(),
                                     move.problem().isEmpty() ? "" : ", since: " + move.problem()),
                     goOn));
@@ -210,8 +211,8 @@ final class MoveFindings {
                                     move.id()),
                     Advice.of(
                             ShardFindings.PERSON
-                                    + "the copies of shards %s on %s may have rows that %s has lost, so they are compared before any are removed: %s",
-                            move.shardSet(),
+                                    + "the copies of %s on %s may have rows that %s has lost, so they are compared before any are removed: %s",
+                            Plural.shards(move.shardSet()),
                             other,
                             server,
                             move.wayOut())));

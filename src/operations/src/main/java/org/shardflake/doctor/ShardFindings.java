@@ -30,6 +30,7 @@ import org.shardflake.doctor.ServerFacts.IdSequence;
 import org.shardflake.doctor.Verdict.Behind;
 import org.shardflake.doctor.Verdict.Doubtful;
 import org.shardflake.doctor.Verdict.Missing;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Split;
 
@@ -132,9 +133,9 @@ final class ShardFindings {
                 place.server(),
                 place.isOwner() ? "catalog-behind" : "shard-misplaced",
                 place.isOwner()
-                        ? "%s: %s".formatted(shards(ShardSet.of(its)), place.why())
+                        ? "%s: %s".formatted(Plural.shards(ShardSet.of(its)), place.why())
                         : "%s, which the shard map gives to others: %s"
-                                .formatted(shards(ShardSet.of(its)), place.why()),
+                                .formatted(Plural.shards(ShardSet.of(its)), place.why()),
                 RESTORED)));
     }
 
@@ -160,7 +161,7 @@ final class ShardFindings {
                         PROBLEM,
                         observed.owner(first(shards)),
                         "shard-doubtful",
-                        "it is not certain who has the newest rows of %s: %s".formatted(shards(shards), why),
+                        "it is not certain who has the newest rows of %s: %s".formatted(Plural.shards(shards), why),
                         PERSON
                                 + "see which server has the newest rows, or restore one that has; the guide says how to place and open them by hand"));
     }
@@ -196,7 +197,7 @@ final class ShardFindings {
     }
 
     private void missing(String server, Missing missing, ShardSet shards) {
-        String found = "lacks %s, which the shard map gives it".formatted(shards(shards));
+        String found = "lacks %s, which the shard map gives it".formatted(Plural.shards(shards));
         if (!missing.silent().isEmpty()) {
             missing(
                     server,
@@ -227,7 +228,7 @@ final class ShardFindings {
                 PROBLEM,
                 server,
                 "shard-open-elsewhere",
-                "takes writes to %s, which the shard map gives to others".formatted(shards(shards)),
+                "takes writes to %s, which the shard map gives to others".formatted(Plural.shards(shards)),
                 mayChange
                         ? Advice.of(
                                 "close them with %s (SELECT shardflake.fence_shard(%s)), then check whether it has rows that their servers lack",
@@ -270,7 +271,8 @@ final class ShardFindings {
                 PROBLEM,
                 server,
                 "shard-closed",
-                "refuses writes to %s, which the shard map gives it, and no move has them".formatted(shards(shards)),
+                "refuses writes to %s, which the shard map gives it, and no move has them"
+                        .formatted(Plural.shards(shards)),
                 remedy);
     }
 
@@ -283,7 +285,8 @@ final class ShardFindings {
                 PROBLEM,
                 server,
                 "ids-stopped",
-                "takes writes to shards %s and gives no ids for them".formatted(shards),
+                "takes writes to %s and gives no ids for %s"
+                        .formatted(Plural.shards(shards), Plural.choose(shards, "it", "them")),
                 mayChange
                         ? Advice.of(
                                 "let them continue with %s (SELECT shardflake.unfence_shard(%s))",
@@ -309,8 +312,8 @@ final class ShardFindings {
                             WARNING,
                             server,
                             "fence-missing",
-                            "has tables without a fence in shards %s, which therefore cannot be moved"
-                                    .formatted(shards),
+                            "has tables without a fence in %s, which therefore cannot be moved"
+                                    .formatted(Plural.shards(shards)),
                             Advice.of(
                                     "add them with %s (SELECT shardflake.complete_tables(%s))",
                                     CliCommand.DOCTOR_FIX, first(shards)))
@@ -324,8 +327,8 @@ final class ShardFindings {
                             WARNING,
                             server,
                             "fence-trigger",
-                            "has fences in shards %s that are open but have their triggers enabled, which slows writes, or that ENABLE TRIGGER would close, being of an earlier library"
-                                    .formatted(shards),
+                            "has fences in %s that are open but have their triggers enabled, which slows writes, or that ENABLE TRIGGER would close, being of an earlier library"
+                                    .formatted(Plural.shards(shards)),
                             Advice.of(
                                     "put them right with %s (SELECT shardflake.complete_tables(%s))",
                                     CliCommand.DOCTOR_FIX, first(shards)))
@@ -398,7 +401,7 @@ final class ShardFindings {
                     server,
                     "shard-copy",
                     "keeps copies of %s, which the shard map gives to others; they take no writes, %s"
-                            .formatted(shards(its), which),
+                            .formatted(Plural.shards(its), which),
                     mayChange ? remedy.apply(first(its)) : FIRST_SETTLE));
         }
     }
@@ -412,7 +415,7 @@ final class ShardFindings {
                             WARNING,
                             server,
                             "history-stale",
-                            "has the history of deployments to %s, and not the shards".formatted(shards(gone)),
+                            "has the history of deployments to %s, and not the shards".formatted(Plural.shards(gone)),
                             Advice.of("remove it with %s", CliCommand.DOCTOR_FIX))
                     .with(() -> access.whilePlaced(server, false, gone, connection -> forget(connection, gone))));
         }
@@ -422,7 +425,7 @@ final class ShardFindings {
                             server,
                             "history-doubled",
                             "has lines of the history of deployments to %s twice"
-                                    .formatted(shards(facts.historyDoubled())),
+                                    .formatted(Plural.shards(facts.historyDoubled())),
                             Advice.of("keep the later ones with %s", CliCommand.DOCTOR_FIX))
                     .with(() -> access.onServer(server, connection -> Sql.execute(connection, KEEP_LATER))));
         }
@@ -444,14 +447,12 @@ final class ShardFindings {
                     WARNING,
                     server,
                     "shard-unknown",
-                    "has shards %s, and the shard map goes to %s"
-                            .formatted(shards, observed.map().sharding().shardCount() - 1),
-                    "see whose they are; two installations do not belong into one database"));
+                    "has %s, and the shard map goes to %s"
+                            .formatted(
+                                    Plural.shards(shards),
+                                    observed.map().sharding().shardCount() - 1),
+                    "see whose this is; two installations do not belong into one database"));
         }
-    }
-
-    private static String shards(ShardSet shards) {
-        return "shards " + shards;
     }
 
     private static ShardSet filter(ShardSet shards, IntPredicate which) {

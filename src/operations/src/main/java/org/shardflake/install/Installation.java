@@ -34,6 +34,7 @@ import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.Follower;
 import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.FollowedMoves;
@@ -323,8 +324,8 @@ public final class Installation {
             if (!moving.isEmpty()) {
                 throw new ShardflakeException(
                         ShardflakeException.Kind.PRECONDITION,
-                        "shards %s are being moved by move %s, so their schema must not change"
-                                .formatted(moving, move.id()),
+                        "%s being moved by move %s, so the schema must not change there"
+                                .formatted(Plural.shards(moving, "is", "are"), move.id()),
                         Advice.of("name the other shards, or wait until the move is done: %s", CliCommand.MOVE_STATUS),
                         null);
             }
@@ -412,9 +413,9 @@ public final class Installation {
             Map<Move, ShardSet> pending = new LinkedHashMap<>();
             Poll.Reason reason = () -> pending.entrySet().stream()
                     .filter(its -> its.getKey().phase() != MovePhase.FOLLOWING)
-                    .map(its -> "shards %s are deployed when their copies follow; move %s is %s"
+                    .map(its -> "%s deployed when all copies follow; move %s is %s"
                             .formatted(
-                                    its.getValue(),
+                                    Plural.shards(its.getValue(), "is", "are"),
                                     its.getKey().id(),
                                     its.getKey().phase()))
                     .collect(Collectors.joining("; "));
@@ -473,10 +474,10 @@ public final class Installation {
         if (move.phase() != MovePhase.FOLLOWING) {
             throw new ShardflakeException(
                     ShardflakeException.Kind.PRECONDITION,
-                    "shards %s are being moved by move %s, which is %s, so their schema must not change"
-                            .formatted(shards, move.id(), move.phase()),
+                    "%s being moved by move %s, which is %s, so the schema must not change there"
+                            .formatted(Plural.shards(shards, "is", "are"), move.id(), move.phase()),
                     Advice.of(
-                            "wait until their copies follow, as %s shows, or name the other shards; or give the move up with %s, and begin it after the deployment",
+                            "wait until the copies follow, as %s shows, or name the other shards; or give the move up with %s, and begin it after the deployment",
                             CliCommand.MOVE_STATUS_WATCH, move.cancelCommand()),
                     null);
         }

@@ -13,6 +13,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.InstallationIdentity;
 
@@ -47,10 +48,10 @@ final class ServerIdentities {
         if (!shards.isEmpty() && InstallationIdentity.ofServer(connection).isEmpty()) {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
-                    "server %s has shards %s, and does not remember to which installation it belongs. Nothing was changed"
-                            .formatted(server, shards),
+                    "server %s has %s, and does not remember to which installation it belongs. Nothing was changed"
+                            .formatted(server, Plural.shards(shards)),
                     Advice.of(
-                            "if it belongs to one, run %s with the catalog of that one; if to none, remove these shards: SELECT shardflake.drop_shard(%s)",
+                            "if it belongs to one, run %s with the catalog of that one; if to none, remove each such shard: SELECT shardflake.drop_shard(%s)",
                             CliCommand.UPGRADE, shards.stream().findFirst().orElseThrow()),
                     null);
         }

@@ -19,6 +19,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.catalog.LookupDefinition.State;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
 /** The objects of the catalog's lookups in the shards of one server. */
@@ -56,8 +57,8 @@ public final class LookupShards {
             have.forEach(lacking::remove);
             troubles.add(new LookupTrouble(
                     "lookup-tables",
-                    "shards %s lack the tables of lookups, so values that belong to them cannot be claimed or found"
-                            .formatted(ShardSet.of(lacking)),
+                    "%s the tables of lookups, so values that belong there cannot be claimed or found"
+                            .formatted(Plural.shards(ShardSet.of(lacking), "lacks", "lack")),
                     Advice.of("%s brings them", CliCommand.SCHEMA_DEPLOY)));
         }
         Map<Integer, List<Integer>> dropped = dropped(connection, made, have);
@@ -65,8 +66,15 @@ public final class LookupShards {
             if (dropped.containsKey(lookup.number())) {
                 troubles.add(new LookupTrouble(
                         "lookup-dropped",
-                        "lookup %s is %s in the catalog, and was dropped in shards %s, as after a restore of the catalog to an earlier moment; they refuse it"
-                                .formatted(lookup.name(), lookup.state(), ShardSet.of(dropped.get(lookup.number()))),
+                        "lookup %s is %s in the catalog, and was dropped in %s, as after a restore of the catalog to an earlier moment; %s it"
+                                .formatted(
+                                        lookup.name(),
+                                        lookup.state(),
+                                        Plural.shards(ShardSet.of(dropped.get(lookup.number()))),
+                                        Plural.choose(
+                                                ShardSet.of(dropped.get(lookup.number())),
+                                                "that shard refuses",
+                                                "they refuse")),
                         Advice.of(
                                 "make it again: %s, %s, %s",
                                 CliCommand.LOOKUP_DROP.with(lookup.name()),

@@ -18,6 +18,7 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.deploy.DeployTarget;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -119,11 +120,14 @@ record SourceColumns(String server, ShardSet shards, List<String> columns, List<
     }
 
     private static String lacks(LookupDefinition.Source source, Part part, List<SourceColumns> lacking) {
-        return "%s lack %s%s"
+        boolean isOneShard =
+                lacking.stream().mapToInt(one -> one.shards().size()).sum() == 1;
+        return "%s %s %s%s"
                 .formatted(
                         lacking.stream()
-                                .map(one -> "shards %s on %s".formatted(one.shards(), one.server()))
+                                .map(one -> "%s on %s".formatted(Plural.shards(one.shards()), one.server()))
                                 .collect(Collectors.joining(", ")),
+                        isOneShard ? "lacks" : "lack",
                         what(source, part),
                         part == Part.TABLE ? "" : " of table " + source.table());
     }

@@ -16,6 +16,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.deploy.ShardSchemaCopy;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.exception.CopiesDifferException;
@@ -107,8 +108,8 @@ public final class CleanUp {
                     .toList());
             if (!lost.isEmpty()) {
                 throw new MoveRefusedException(
-                        "%s does not have shards %s as the shard map says, so nothing was removed: it was restored to a time before it received them, and the other copies may be the newer ones"
-                                .formatted(side.name(), lost),
+                        "%s does not have %s as the shard map says, so nothing was removed: it was restored to an earlier time, and the other copies may be the newer ones"
+                                .formatted(side.name(), Plural.shards(lost)),
                         Advice.of("see %s", CliCommand.DOCTOR));
             }
         }
@@ -122,8 +123,8 @@ public final class CleanUp {
                 && session.reverse().hasSlot()) {
             session.lease().enter(MovePhase.FOLLOWING);
             throw new CopiesDifferException(
-                    "copies of shards %s on %s were opened to writes after they had been compared, so nothing was removed; the same command compares them again"
-                            .formatted(broken, session.source().name()),
+                    "copies of %s on %s were opened to writes after they had been compared, so nothing was removed; the same command compares them again"
+                            .formatted(Plural.shards(broken), session.source().name()),
                     Map.of());
         }
     }

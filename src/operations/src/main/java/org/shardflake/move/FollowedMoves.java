@@ -15,6 +15,7 @@ import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.Follower;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.exception.MoveRefusedException;
 import org.shardflake.move.internal.session.LockWatch;
@@ -119,8 +120,9 @@ public final class FollowedMoves implements AutoCloseable {
     private static void requireFollowing(Move move, ShardSet shards, Stream stream) throws SQLException {
         if (stream.isDisabled() || !stream.canFollow()) {
             throw new MoveRefusedException(
-                    "the copies of shards %s on %s do not follow, and move %s has to be ended before the schema changes"
-                            .formatted(shards, stream.subscriber().name(), move.id()),
+                    "the copies of %s on %s do not follow, and move %s has to be ended before the schema changes"
+                            .formatted(
+                                    Plural.shards(shards), stream.subscriber().name(), move.id()),
                     Advice.of("see %s", CliCommand.MOVE_STATUS_OF.with(move.id())));
         }
     }

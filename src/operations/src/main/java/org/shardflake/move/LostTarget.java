@@ -13,6 +13,7 @@ import java.util.function.IntPredicate;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.exception.MoveRefusedException;
 import org.shardflake.move.internal.session.MoveServerSession;
@@ -79,7 +80,7 @@ final class LostTarget {
     private static void requireHere(MoveServerSession source, Move move) throws SQLException {
         ShardSet away = shards(move, shard -> !move.shard(shard).server().equals(move.source()));
         if (!away.isEmpty()) {
-            throw refused(move, "shards %s are on %s, which may have rows that %s lacks", away);
+            throw refused(move, "%s on %s, which may have rows that %s lacks", Plural.shards(away, "is", "are"));
         }
         MoveRecovery.checkCatalogIsNewest(source, move);
         Map<Integer, Long> gaveUp = source.gaveUpShards();
@@ -91,8 +92,8 @@ final class LostTarget {
         if (!forgotten.isEmpty()) {
             throw refused(
                     move,
-                    "shards %1$s were given to %2$s by %3$s, and the catalog does not know: it is older than the servers, as after a restore",
-                    forgotten);
+                    "%1$s given to %2$s by %3$s, and the catalog does not know: it is older than the servers, as after a restore",
+                    Plural.shards(forgotten, "was", "were"));
         }
         Map<Integer, Long> got = source.gotShards();
         ShardSet doubtful = shards(move, shard -> {
@@ -103,7 +104,10 @@ final class LostTarget {
                     && gaveUp.getOrDefault(shard, 0L) != epoch + 1;
         });
         if (!doubtful.isEmpty()) {
-            throw refused(move, "shards %s were being brought back from %s, and %s may lack their last rows", doubtful);
+            throw refused(
+                    move,
+                    "%s being brought back from %s, and %s may lack the last rows",
+                    Plural.shards(doubtful, "was", "were"));
         }
     }
 
@@ -111,7 +115,7 @@ final class LostTarget {
         return ShardSet.of(move.shardSet().stream().filter(which).toArray());
     }
 
-    private static MoveRefusedException refused(Move move, String message, ShardSet shards) {
+    private static MoveRefusedException refused(Move move, String message, String shards) {
         return new MoveRefusedException(
                 message.formatted(shards, move.target(), move.source()),
                 "restore %s; the guide says how".formatted(move.target()));

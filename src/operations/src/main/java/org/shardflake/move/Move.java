@@ -10,6 +10,7 @@ import java.util.Optional;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.move.exception.MoveRefusedException;
 
 /**
@@ -92,7 +93,8 @@ public record Move(
         }
         return left.equals(shardSet())
                 ? Advice.of("%s, and begin again", end)
-                : Advice.of("%s, which leaves those on %s there, and begin again for shards %s", end, target, left);
+                : Advice.of(
+                        "%s, which leaves those on %s there, and begin again for %s", end, target, Plural.shards(left));
     }
 
     /** The command that continues the move, for when no running one does. */

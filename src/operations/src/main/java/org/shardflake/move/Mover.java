@@ -25,6 +25,7 @@ import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.compare.DifferenceSearch.Difference;
 import org.shardflake.compare.EqualCopies;
 import org.shardflake.compare.TableDifference;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.ServerRefusalException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.exception.CopiesDifferException;
@@ -392,8 +393,8 @@ public final class Mover {
         Map<Integer, List<TableDifference>> differences = verify(move.id(), move.shardSet());
         if (!differences.isEmpty()) {
             throw new CopiesDifferException(
-                    "all shards are cut over, but copies of shards %s differ"
-                            .formatted(ShardSet.of(differences.keySet())),
+                    "all shards are cut over, but copies of %s differ"
+                            .formatted(Plural.shards(ShardSet.of(differences.keySet()))),
                     Advice.of("look at the differences, and go back with %s", CliCommand.MOVE_REVERSE.with(move.id())),
                     differences);
         }
@@ -430,13 +431,12 @@ public final class Mover {
             follower.settled();
         }
         if (!different.isEmpty()) {
-            ShardSet numbers = ShardSet.of(different.keySet());
+            String numbers = Plural.shards(ShardSet.of(different.keySet()));
             throw new CopiesDifferException(
                     goingBack
-                            ? "all shards are back, but copies of shards %s differed: the source has its former rows and the writes since"
+                            ? "all shards are back, but copies of %s differed: the source has its former rows and the writes since"
                                     .formatted(numbers)
-                            : "copies of shards %s differed at their cutover, and no more were cut over"
-                                    .formatted(numbers),
+                            : "copies of %s differed at their cutover, and no more were cut over".formatted(numbers),
                     goingBack ? null : keptBack(session),
                     different);
         }
@@ -550,7 +550,9 @@ public final class Mover {
         ShardSet different = different(session.move());
         if (!different.isEmpty() && session.reverse().isDisabled()) {
             throw new CopiesDifferException(
-                    "copies of shards %s differed at their cutover".formatted(different), keptBack(session), Map.of());
+                    "copies of %s differed at their cutover".formatted(Plural.shards(different)),
+                    keptBack(session),
+                    Map.of());
         }
     }
 
@@ -598,8 +600,8 @@ public final class Mover {
         }
         if (!differences.isEmpty()) {
             throw new CopiesDifferException(
-                    "%s failed over to a standby that was behind, so copies of shards %s differ, and no shard was cut over"
-                            .formatted(failed, ShardSet.of(differences.keySet())),
+                    "%s failed over to a standby that was behind, so copies of %s differ, and no shard was cut over"
+                            .formatted(failed, Plural.shards(ShardSet.of(differences.keySet()))),
                     differences);
         }
     }
@@ -683,7 +685,8 @@ public final class Mover {
         ShardSet left = move.shardSet(ShardPhase.COPIED);
         if (!left.isEmpty()) {
             throw new MoveRefusedException(
-                    "move %s is not complete: shards %s are still on %s".formatted(move.id(), left, move.source()),
+                    "move %s is not complete: %s still on %s"
+                            .formatted(move.id(), Plural.shards(left, "is", "are"), move.source()),
                     Advice.of("cut them over first, or give them up: %s", move.cancelCommand()));
         }
     }
@@ -721,14 +724,14 @@ public final class Mover {
             if (!differences.isEmpty()) {
                 tellOfLostRows(session, behind);
                 throw new CopiesDifferException(
-                        "copies of shards %s differ, so the source's are not removed"
-                                .formatted(ShardSet.of(differences.keySet())),
+                        "copies of %s differ, so the source's are not removed"
+                                .formatted(Plural.shards(ShardSet.of(differences.keySet()))),
                         differences);
             }
             if (attempt == LAST_COMPARISONS) {
                 throw new MoveException(
-                        "rows of shards %s change too often to be compared, so the source's are not removed; run the same command again at a quieter time"
-                                .formatted(ShardSet.of(suspects.keySet())));
+                        "rows of %s change too often to be compared, so the source's are not removed; run the same command again at a quieter time"
+                                .formatted(Plural.shards(ShardSet.of(suspects.keySet()))));
             }
         }
     }
@@ -756,10 +759,10 @@ public final class Mover {
     private void tellOfLostRows(MoveSession session, Set<Integer> behind) {
         if (!behind.isEmpty()) {
             listener.streamFails(
-                    "%s has failed over or was restored, and its copies of shards %s lack rows that %s has, which are kept there"
+                    "%s has failed over or was restored, and its copies of %s lack rows that %s has, which are kept there"
                             .formatted(
                                     session.source().name(),
-                                    ShardSet.of(behind),
+                                    Plural.shards(ShardSet.of(behind)),
                                     session.target().name()));
         }
     }
@@ -905,8 +908,8 @@ public final class Mover {
                 .toList());
         if (!uncompared.isEmpty() && session.reverse().canFollow()) {
             throw new MoveRefusedException(
-                    "copies of shards %s were not compared since their cutover, or differed, so the source's must not be removed"
-                            .formatted(uncompared),
+                    "copies of %s were not compared since their cutover, or differed, so the source's must not be removed"
+                            .formatted(Plural.shards(uncompared)),
                     Advice.of(
                             "see %s, compare the former with %s, or bring them back with %s",
                             CliCommand.MOVE_STATUS_OF.with(move.id()),
@@ -930,7 +933,12 @@ public final class Mover {
         ShardSet switched = move.shardSet(ShardPhase.SWITCHED);
         if (!keepMoved && !switched.isEmpty()) {
             throw new MoveRefusedException(
-                    "shards %s of move %s are on %s already".formatted(switched, move.id(), move.target()),
+                    "%s of move %s %s on %s already"
+                            .formatted(
+                                    Plural.shards(switched),
+                                    move.id(),
+                                    Plural.choose(switched, "is", "are"),
+                                    move.target()),
                     Advice.of(
                             "bring them back with %s first, or leave them there with %s",
                             CliCommand.MOVE_REVERSE.with(move.id()), CliCommand.MOVE_CANCEL_KEEPING.with(move.id())));

@@ -16,6 +16,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.compare.Rows;
 import org.shardflake.compare.SnapshotPair;
 import org.shardflake.compare.TableDifference;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.exception.CopiesDifferException;
 import org.shardflake.move.internal.copy.DeferredIndexes;
@@ -52,7 +53,7 @@ final class NewerCopyGuard {
         Map<Integer, List<TableDifference>> newer = find(stream, shards, listener);
         if (!newer.isEmpty()) {
             throw new CopiesDifferException(
-                    "%s has %s, and the copies of shards %s on %s have %s that it lacks or has with other values; nothing was removed"
+                    "%s has %s, and the copies of %s on %s have %s that it lacks or has with other values; nothing was removed"
                             .formatted(
                                     stream.publisher().name(),
                                     stream.hasSlot()
@@ -60,7 +61,7 @@ final class NewerCopyGuard {
                                                     .formatted(session.taken().id())
                                             : "lost the slot of move %s, as after a restore or a failover"
                                                     .formatted(session.taken().id()),
-                                    ShardSet.of(newer.keySet()),
+                                    Plural.shards(ShardSet.of(newer.keySet())),
                                     stream.subscriber().name(),
                                     TableDifference.count(newer.values())),
                     Advice.of(
@@ -85,9 +86,9 @@ final class NewerCopyGuard {
         Map<Integer, List<TableDifference>> newer = find(session.reverse(), shards, listener);
         if (!newer.isEmpty()) {
             throw new CopiesDifferException(
-                    "copies of shards %1$s on %2$s were not found equal since their cutover, cannot follow any more, and have rows that %3$s lacks or has with other values; nothing was removed. Write the rows that %3$s should have there by hand; then, on %2$s, SELECT shardflake.drop_shard(shard, force => true) FROM unnest('{%4$s}'::integer[]) shard, and run the same command again"
+                    "copies of %1$s on %2$s were not found equal since their cutover, cannot follow any more, and have rows that %3$s lacks or has with other values; nothing was removed. Write the rows that %3$s should have there by hand; then, on %2$s, SELECT shardflake.drop_shard(shard, force => true) FROM unnest('{%4$s}'::integer[]) shard, and run the same command again"
                             .formatted(
-                                    ShardSet.of(newer.keySet()),
+                                    Plural.shards(ShardSet.of(newer.keySet())),
                                     session.source().name(),
                                     session.target().name(),
                                     newer.keySet().stream().map(String::valueOf).collect(Collectors.joining(","))),

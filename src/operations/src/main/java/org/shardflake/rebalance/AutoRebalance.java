@@ -24,6 +24,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.load.CommitLatency;
 import org.shardflake.move.parallel.MoveRequest;
 import org.shardflake.rebalance.Decision.Choice;
@@ -221,8 +222,11 @@ public final class AutoRebalance implements AutoCloseable {
             if (slower.contains(move.source())) {
                 throw new RebalanceException(
                         Kind.FAILURE,
-                        "%s, although shards %s have left again: it was not they"
-                                .formatted(saw(move.source(), before, after), move.shards()),
+                        "%s, although %s left again: it was not %s"
+                                .formatted(
+                                        saw(move.source(), before, after),
+                                        Plural.shards(move.shards(), "has", "have"),
+                                        Plural.choose(move.shards(), "that one", "they")),
                         "find out what else %s has to do; then run the command again".formatted(move.source()));
             }
         }

@@ -11,6 +11,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 import java.util.Optional;
 import org.apiguardian.api.API;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.move.parallel.MoveRequest;
 
 /**
@@ -54,7 +55,8 @@ public record Decision(Instant time, Choice choice, Optional<MoveRequest> move, 
     @Override
     public String toString() {
         String what = choice.name().toLowerCase(Locale.ROOT).replace('_', ' ');
-        String shards = move.map(its -> " shards %s from %s to %s".formatted(its.shards(), its.source(), its.target()))
+        String shards = move.map(
+                        its -> " %s from %s to %s".formatted(Plural.shards(its.shards()), its.source(), its.target()))
                 .orElse("");
         return "%s %s%s: %s%s".formatted(time, what, shards, saw.isEmpty() ? "" : saw + "; ", why);
     }

@@ -11,6 +11,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.move.MovePhase;
 import org.shardflake.move.parallel.MoveRequest;
 import org.shardflake.move.parallel.ParallelMoves;
@@ -80,8 +81,8 @@ public final class PlanRun {
     private void requireDone() {
         for (Move left : pending()) {
             throw new RebalanceException(
-                    "the move from %s to %s ended, but the shard map still has shards %s on %s"
-                            .formatted(left.from(), left.to(), left.shards(), left.from()),
+                    "the move from %s to %s ended, but the shard map still has %s on %s"
+                            .formatted(left.from(), left.to(), Plural.shards(left.shards()), left.from()),
                     null);
         }
     }

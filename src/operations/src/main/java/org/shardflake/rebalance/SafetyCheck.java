@@ -17,6 +17,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.move.Move;
 import org.shardflake.move.parallel.MoveRequest;
 import org.shardflake.server.ServerUrl;
@@ -61,8 +62,8 @@ final class SafetyCheck implements AutoCloseable {
     private static void refuse(Move move) {
         throw new RebalanceException(
                 Kind.PRECONDITION,
-                "move %s of shards %s %s is in progress, and does not belong to this run"
-                        .formatted(move.id(), move.shardSet(), MoveRequest.of(move)),
+                "move %s of %s %s is in progress, and does not belong to this run"
+                        .formatted(move.id(), Plural.shards(move.shardSet()), MoveRequest.of(move)),
                 Advice.of("wait for its end; if its command no longer runs, %s finishes it", command(move)));
     }
 
@@ -82,21 +83,25 @@ final class SafetyCheck implements AutoCloseable {
         if (!misplaced.isEmpty()) {
             throw new RebalanceException(
                     Kind.PRECONDITION,
-                    "shards %s take writes on %s, which the map gives to other servers"
-                            .formatted(misplaced, server.name()),
+                    "%s writes on %s, which the map gives to %s"
+                            .formatted(
+                                    Plural.shards(misplaced, "takes", "take"),
+                                    server.name(),
+                                    Plural.choose(misplaced, "another server", "other servers")),
                     DOCTOR);
         }
-        refuse(server, snapshot, PlacementState.CLOSED, "refuse writes");
-        refuse(server, snapshot, PlacementState.MISSING, "are missing");
+        refuse(server, snapshot, PlacementState.CLOSED, "refuses writes", "refuse writes");
+        refuse(server, snapshot, PlacementState.MISSING, "is missing", "are missing");
     }
 
-    private static void refuse(Server server, InstallationSnapshot snapshot, PlacementState state, String what) {
+    private static void refuse(
+            Server server, InstallationSnapshot snapshot, PlacementState state, String one, String many) {
         ShardSet such = ShardSet.of(snapshot.map().shards(server).stream()
                 .filter(shard -> snapshot.state(shard) == state)
                 .toArray());
         if (!such.isEmpty()) {
             throw new RebalanceException(
-                    Kind.PRECONDITION, "shards %s %s on %s".formatted(such, what, server.name()), DOCTOR);
+                    Kind.PRECONDITION, "%s on %s".formatted(Plural.shards(such, one, many), server.name()), DOCTOR);
         }
     }
 
@@ -114,7 +119,8 @@ final class SafetyCheck implements AutoCloseable {
             throw new RebalanceException(
                     Kind.PRECONDITION,
                     "someone else has changed the shard map: %s"
-                            .formatted(sameServers ? "placed shards " + others : "its servers are " + names(now)),
+                            .formatted(
+                                    sameServers ? "placed " + Plural.shards(others) : "its servers are " + names(now)),
                     Advice.of("%s shows who it was; then run the command again", CliCommand.MAP_HISTORY));
         }
     }

@@ -16,6 +16,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
@@ -132,7 +133,7 @@ final class QuietMoment implements AutoCloseable {
             Object shards = server.createArrayOf("integer", (Object[]) moving.shards());
             List<Integer> closed = Sql.list(server, FENCED, row -> row.getInt(1), shards);
             if (!closed.isEmpty()) {
-                obstacle = "a move has shards %s closed on %s".formatted(ShardSet.of(closed), moving.server());
+                obstacle = "a move has %s closed on %s".formatted(Plural.shards(ShardSet.of(closed)), moving.server());
                 return true;
             }
         }

@@ -21,6 +21,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.deploy.SchemaLock;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.CleanUp;
@@ -168,7 +169,7 @@ public final class Splitter {
             throw new MoveRefusedException(
                     request.shards().isEmpty()
                             ? "no shards are named"
-                            : "shards %s are not on %s".formatted(elsewhere, request.source()),
+                            : "%s not on %s".formatted(Plural.shards(elsewhere, "is", "are"), request.source()),
                     "name shards of %s: %s".formatted(request.source(), map.shards(map.server(request.source()))));
         }
     }
@@ -210,8 +211,8 @@ public final class Splitter {
         if (!split.shards().equals(request.shards())
                 || !split.targetUrl().equals(request.target().url())) {
             throw new MoveRefusedException(
-                    "%s is being split already: shards %s go to %s"
-                            .formatted(split.source(), split.shards(), split.targetUrl()),
+                    "%s is being split already: %s to %s"
+                            .formatted(split.source(), Plural.shards(split.shards(), "goes", "go"), split.targetUrl()),
                     Advice.of(
                             "run the command with these again, or give it up with %s",
                             CliCommand.SERVER_SPLIT_CANCEL.with(split.source())));

@@ -13,6 +13,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.CleanUp;
 import org.shardflake.move.Move;
@@ -65,8 +66,8 @@ final class StandbyCopies {
         if (!left.isEmpty()) {
             throw new MoveException(
                     Kind.PARTLY_DONE,
-                    "copies of shards %s on %s are left: they are in a move, or the shard map gives them to %s or does not have them"
-                            .formatted(ShardSet.of(left), side.name(), side.name()),
+                    "copies of %s on %s are left: they are in a move, or the shard map gives them to %s or does not have them"
+                            .formatted(Plural.shards(ShardSet.of(left)), side.name(), side.name()),
                     Advice.of("end the move, or see %s, and run the same command again", CliCommand.DOCTOR));
         }
         return ShardSet.of(copies);

@@ -710,14 +710,14 @@ class LookupTest {
                     .containsExactlyInAnyOrder(
                             "lookup-dropped: lookup restored is ready in the catalog, and was dropped in shards 0-2, as after a restore of the catalog to an earlier moment; they refuse it",
                             "lookup-dropped: lookup restored is ready in the catalog, and was dropped in shards 3-5, as after a restore of the catalog to an earlier moment; they refuse it",
-                            "lookup-source: shards 4 on db2 lack column tag of table account, whose values lookup account.tag finds");
+                            "lookup-source: shard 4 on db2 lacks column tag of table account, whose values lookup account.tag finds");
             assertThatThrownBy(() -> lookups.create(new LookupPlan(
                             "account.label",
                             false,
                             false,
                             false,
                             Optional.of(new LookupDefinition.Source("account", "tag", "uid", "id")))))
-                    .hasMessage("shards 4 on db2 lack column tag of table account; nothing was changed");
+                    .hasMessage("shard 4 on db2 lacks column tag of table account; nothing was changed");
             Sql.execute(server, "ALTER TABLE shard_0004.account RENAME label TO tag");
         }
         lookups.drop("restored", Duration.ZERO);

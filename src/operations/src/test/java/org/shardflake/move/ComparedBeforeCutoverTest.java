@@ -181,7 +181,7 @@ class ComparedBeforeCutoverTest {
         });
 
         assertThatThrownBy(() -> writing.cutOver(id, ShardSet.parse("3-4")))
-                .hasMessage("copies of shards 3 differed at their cutover, and no more were cut over")
+                .hasMessage("copies of shard 3 differed at their cutover, and no more were cut over")
                 .isInstanceOfSatisfying(
                         CopiesDifferException.class,
                         e -> assertThat(e.hint().orElseThrow()).startsWith("db1 does not follow any more"));

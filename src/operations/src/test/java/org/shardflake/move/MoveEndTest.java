@@ -218,7 +218,7 @@ class MoveEndTest {
 
         assertThatThrownBy(() -> writing(MoveStep.ENDING, write).complete(id))
                 .isInstanceOf(CopiesDifferException.class)
-                .hasMessageContaining("copies of shards 3 on db1 were opened to writes after they had been compared");
+                .hasMessageContaining("copies of shard 3 on db1 were opened to writes after they had been compared");
 
         differs(id, ShardSet.of(3));
     }
@@ -394,7 +394,7 @@ class MoveEndTest {
         assertThatThrownBy(() -> dying.carryOut(move, false)).isInstanceOf(Killed.class);
         whileDown(target, () -> {
             assertThatThrownBy(() -> mover.cancelWithoutTarget(move.id()))
-                    .hasMessage("shards 3 are on db2, which may have rows that db1 lacks");
+                    .hasMessage("shard 3 is on db2, which may have rows that db1 lacks");
         });
 
         mover.carryOut(move, false);
@@ -480,7 +480,7 @@ class MoveEndTest {
 
         assertThatThrownBy(() -> mover.cancel(id, Mover.End.KEPT_UNCOMPARED))
                 .isInstanceOf(CopiesDifferException.class)
-                .hasMessageContaining("copies of shards 3 on db1 were not found equal since their cutover")
+                .hasMessageContaining("copies of shard 3 on db1 were not found equal since their cutover")
                 .hasMessageContaining(
                         "on db1, SELECT shardflake.drop_shard(shard, force => true) FROM unnest('{3}'::integer[]) shard");
         assertThat(copiesOnTheSource()).isEqualTo(5);

@@ -261,7 +261,7 @@ class MoveTroubleTest {
         }
         Predicate<String> isTold = line -> line.startsWith("db1 has no replication slot " + stream)
                 && line.contains("shardflake move cancel %s --keep-moved".formatted(move.id()))
-                && line.contains("begin again for shards 2");
+                && line.contains("begin again for shard 2");
         Mover away = new Mover(
                 shards.catalogUrl(),
                 name -> new MoveServer(
@@ -277,7 +277,7 @@ class MoveTroubleTest {
                         MoveException.class,
                         refused -> assertThat(refused.hint())
                                 .hasValue(
-                                        "end the move with shardflake move cancel %s --keep-moved, which leaves those on db2 there, and begin again for shards 2"
+                                        "end the move with shardflake move cancel %s --keep-moved, which leaves those on db2 there, and begin again for shard 2"
                                                 .formatted(move.id())));
         mover.cancel(move.id(), Mover.End.KEPT);
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();

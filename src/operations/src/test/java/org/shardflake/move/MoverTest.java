@@ -495,7 +495,7 @@ class MoverTest {
         assertThat(later.move(move.id()).shard(3).verified()).isEqualTo(Verified.NOT_COMPARED);
         assertThatThrownBy(() -> later.cancel(move.id(), Mover.End.KEPT_UNCOMPARED))
                 .isInstanceOf(MoveRefusedException.class)
-                .hasMessageContaining("copies of shards 3 were not compared since their cutover");
+                .hasMessageContaining("copies of shard 3 were not compared since their cutover");
         later.carryOut(move, true);
         assertThat(later.move(move.id()).shards())
                 .allSatisfy(shard -> assertThat(shard.verified()).isEqualTo(Verified.ONLINE));
@@ -510,10 +510,10 @@ class MoverTest {
                 "db2", "SET session_replication_role = replica; DELETE FROM shard_0005.entry WHERE amount = 700");
         assertThatThrownBy(() -> later.carryOut(wrong, true))
                 .isInstanceOf(CopiesDifferException.class)
-                .hasMessageContaining("all shards are cut over, but copies of shards 5 differ");
+                .hasMessageContaining("all shards are cut over, but copies of shard 5 differ");
         assertThat(later.move(wrong.id()).shard(5).verified()).isEqualTo(Verified.DIFFERENT);
         assertThatThrownBy(() -> later.complete(wrong.id()))
-                .hasMessageContaining("copies of shards 5 differ, so the source's are not removed");
+                .hasMessageContaining("copies of shard 5 differ, so the source's are not removed");
         later.reverse(wrong.id(), ShardSet.of(5));
         later.cancel(wrong.id(), Mover.End.BACK);
         assertThat(shards.number("db1", "SELECT count(*) FROM shard_0005.entry WHERE amount = 700"))

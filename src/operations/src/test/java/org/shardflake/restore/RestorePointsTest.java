@@ -184,7 +184,7 @@ class RestorePointsTest {
         follow();
         shards.execute("db1", "SELECT shardflake.fence_shard(1)");
 
-        refuses(Kind.PRECONDITION, "x").withMessageContaining("a move has shards 1 closed on db1");
+        refuses(Kind.PRECONDITION, "x").withMessageContaining("a move has shard 1 closed on db1");
         assertThat(points.list()).isEmpty();
         shards.execute("db1", "SELECT shardflake.unfence_shard(1)");
         assertThat(make("x").isComplete()).isTrue();

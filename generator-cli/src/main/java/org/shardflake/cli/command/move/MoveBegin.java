@@ -100,9 +100,9 @@ final class MoveBegin extends CopyMixin {
             if (begun.isPresent()) {
                 moves.err()
                         .printf(
-                                "would resume move %s of shards %s, which is %s%n",
+                                "would resume move %s of %s, which is %s%n",
                                 begun.get().id(),
-                                begun.get().shardSet(),
+                                Plural.shards(begun.get().shardSet()),
                                 begun.get().phase());
             } else {
                 refuseMoving(mover, source.getValue());
@@ -121,7 +121,7 @@ final class MoveBegin extends CopyMixin {
             if (!both.isEmpty()) {
                 throw new CliException(
                         Kind.PRECONDITION,
-                        "shards %s are in move %s already".formatted(both, move.id()),
+                        "%s in move %s already".formatted(Plural.shards(both, "is", "are"), move.id()),
                         Advice.of("see %s", CliCommand.MOVE_STATUS_OF.with(move.id())));
             }
         }

@@ -9,6 +9,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.command.option.ShardsOption;
 import org.shardflake.cli.error.CliException;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.move.Move;
 import picocli.CommandLine.Option;
 
@@ -28,8 +29,8 @@ final class MoveShardsMixin extends MoveIdMixin {
         }
         ShardSet wanted = ShardsOption.parse(shards, map);
         if (!wanted.stream().allMatch(move.shardSet()::contains)) {
-            throw CliException.usage(
-                    "shards %s are not all in move %s, which has %s".formatted(wanted, move.id(), move.shardSet()));
+            throw CliException.usage("%s in move %s, which has %s"
+                    .formatted(Plural.shards(wanted, "is not", "are not all"), move.id(), move.shardSet()));
         }
         return wanted;
     }

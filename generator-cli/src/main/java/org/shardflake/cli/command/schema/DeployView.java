@@ -149,7 +149,8 @@ public final class DeployView {
 
     private static void addRest(StringJoiner text, int left, String what) {
         if (left > 0) {
-            text.add(String.format(Locale.ROOT, "%,d more shards %s; -o json has them all", left, what));
+            text.add(String.format(
+                    Locale.ROOT, "%,d more %s %s; -o json has them all", left, left == 1 ? "shard" : "shards", what));
         }
     }
 

@@ -24,6 +24,7 @@ import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.RowChecks;
 import org.shardflake.deploy.SchemaDeployer;
 import org.shardflake.flyway.FlywayOrder;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.move.FollowedMoves;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -155,8 +156,10 @@ final class SchemaDeployCommand implements Callable<Integer> {
                             what -> spec.commandLine().getErr().printf("waiting: %s%n", what))) {
                 check(deployer, map);
                 if (recreate != null) {
+                    ShardSet empty = ShardsOption.parse(recreate, map);
                     confirm.require(
-                            "recreate shards %s empty, and give up the rows that they had".formatted(recreate),
+                            "recreate %s empty, and give up the rows that %s had"
+                                    .formatted(Plural.shards(empty), Plural.choose(empty, "it", "they")),
                             "--dry-run shows what would be done");
                 }
                 deployer.messages().forEach(spec.commandLine().getErr()::println);

@@ -21,6 +21,7 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.RowsWriter;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.UnreadShards;
@@ -163,9 +164,9 @@ final class SqlRead {
     /** Says which shards are missing, and returns the exit code. */
     int tellMissing(PrintWriter err) {
         missing.forEach(unread -> err.printf(
-                "warning: rows of %s are missing, shards %s of %s: %s%n",
+                "warning: rows of %s are missing, %s of %s: %s%n",
                 Amounts.shards(unread.shards().size()),
-                unread.shards(),
+                Plural.shards(unread.shards()),
                 unread.server(),
                 unread.cause().getMessage()));
         return missing.isEmpty() ? ExitCodes.OK : ExitCodes.PARTLY_DONE;
