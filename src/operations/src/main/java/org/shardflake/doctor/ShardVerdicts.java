@@ -210,7 +210,7 @@ final class ShardVerdicts {
     }
 
     /**
-     * A shard in the middle of a cutover of which the catalog does not know. The server that gave it up has every row, since nobody has
+     * A shard in the middle of a cutover of which the catalog does not know. The server that gave it up has every row, since no one has
      * opened it elsewhere: the servers have all parts of the move, so none of them was restored.
      */
     private Optional<Verdict> givenUpMeanwhile(Case it) {
