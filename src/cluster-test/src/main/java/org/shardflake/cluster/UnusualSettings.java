@@ -115,8 +115,13 @@ public final class UnusualSettings {
             case "enum" -> words(row);
             case "string" -> Stream.ofNullable(TEXTS.get(name)).toList();
             case "integer" -> List.of(number(row.getString("min_val"), "1"), number(row.getString("max_val"), "0"));
-            default -> List.of("'" + row.getString("min_val") + "'", "'" + row.getString("max_val") + "'");
+            default -> List.of("'" + row.getString("min_val") + "'", "'" + finite(row.getString("max_val")) + "'");
         };
+    }
+
+    /** With the greatest cost of a row any plan costs infinitely much, and PostgreSQL 15 then fails to plan queries of its own replication. */
+    private static String finite(String bound) {
+        return Double.parseDouble(bound) > 1e300 ? "1e300" : bound;
     }
 
     private static List<String> words(ResultSet row) throws SQLException {
