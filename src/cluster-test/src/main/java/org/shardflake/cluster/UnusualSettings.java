@@ -119,7 +119,7 @@ public final class UnusualSettings {
         };
     }
 
-    /** With the greatest cost of a row any plan costs infinitely much, and PostgreSQL 15 then fails to plan queries of its own replication. */
+    /** With the greatest cost of a row any plan costs infinitely much, and PostgreSQL 15 then fails to plan its queries for replication. */
     private static String finite(String bound) {
         return Double.parseDouble(bound) > 1e300 ? "1e300" : bound;
     }

@@ -284,7 +284,7 @@ public final class DatabaseAdopter implements AutoCloseable {
     }
 
     /**
-     * Compares all rows with those in the shards while the tables take writes. Brings changes over, too: a row counts as different only if it still is when
+     * Compares all rows with those in the shards while the tables accept writes. Brings changes over, too: a row counts as different only if it still is when
      * its changes have been carried out.
      *
      * @throws AdoptRefusedException if a table is not followed

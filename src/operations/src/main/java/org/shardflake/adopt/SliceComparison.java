@@ -23,7 +23,7 @@ import org.shardflake.compare.TableDifference;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The comparison of one old table with the shards while it takes writes. For one thread at a time.
+ * The comparison of one old table with the shards while it accepts writes. For one thread at a time.
  *
  * <p>The shards are always a little behind, so rows that differ are only suspects at first. After the journal has been carried out, a
  * snapshot of the old database says what a suspect is and whether it has changes in the journal. If it has none, the shards have been
