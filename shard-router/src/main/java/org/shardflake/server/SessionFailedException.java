@@ -13,9 +13,10 @@ import java.util.Optional;
 import java.util.WeakHashMap;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
 
 /**
- * A failure of a session rather than of its statement: it was ended or cancelled, or the server lacks room. The message names the
+ * A failure of a session rather than of its statement: it was ended or cancelled, rows are hidden from it, or the server lacks room. The message names the
  * server, which the driver's does not, and ends with a hint as a server's would.
  */
 public final class SessionFailedException extends SQLException {
@@ -54,6 +55,12 @@ public final class SessionFailedException extends SQLException {
     private static final String UNREACHABLE_HINT =
             "check host and port, and that PostgreSQL runs there and listens for TCP connections" + AGAIN;
 
+    /** PostgreSQL's functions that refuse to hide rows, with their SQLSTATE; the message is in the server's language. */
+    private static final Map<String, String> HIDES_ROWS = Map.of("check_enable_rls", "42501", "DoCopy", "0A000");
+
+    private static final String HIDDEN_HINT =
+            "use a role that sees all rows there: their owner, unless the policies are forced, or one with BYPASSRLS";
+
     private static final Map<Connection, Session> SESSIONS = Collections.synchronizedMap(new WeakHashMap<>());
 
     private final boolean isLost;
@@ -79,7 +86,7 @@ public final class SessionFailedException extends SQLException {
         SESSIONS.put(connection, new Session(server));
     }
 
-    /** A failure of a session, with the server's name if {@link ServerUrl} opened it. Others are returned as they are. */
+    /** A failure of a session, or rows hidden from it, with the server's name if {@link ServerUrl} opened it. Others are returned as they are. */
     public static SQLException of(Connection connection, SQLException e) {
         Session session = SESSIONS.get(connection);
         if (session == null || e instanceof SessionFailedException) {
@@ -89,7 +96,7 @@ public final class SessionFailedException extends SQLException {
         found.filter(SessionFailedException::isLost)
                 .filter(failure -> session.loss == null)
                 .ifPresent(failure -> session.loss = String.valueOf(failure.getMessage()));
-        return found.isPresent() ? found.get() : e;
+        return found.isPresent() ? found.get() : hidden(session.server, e);
     }
 
     /** Names the server in a failure to open a session; other failures are returned unchanged. */
@@ -100,6 +107,17 @@ public final class SessionFailedException extends SQLException {
                         .map(failure -> failure.isLost && isConnection(e) ? unreachable(server, e) : failure)
                         .map(SQLException.class::cast)
                         .orElse(e);
+    }
+
+    /** Names the server in a failure if row-level security would hide rows from the session; other failures are returned unchanged. */
+    public static SQLException hidden(String server, SQLException e) {
+        ServerErrorMessage said = e instanceof PSQLException its ? its.getServerErrorMessage() : null;
+        String routine = said == null ? null : said.getRoutine();
+        if (said == null || routine == null || !String.valueOf(e.getSQLState()).equals(HIDES_ROWS.get(routine))) {
+            return e;
+        }
+        return new SessionFailedException(
+                "%s: %s\n  Hint: %s".formatted(server, said.getMessage(), HIDDEN_HINT), false, e);
     }
 
     private static boolean isConnection(SQLException e) {

@@ -115,7 +115,8 @@ final class Backfill {
                         PAGE);
         // A write, whose commit asks whether the shard is still here: a read may be of a copy that was left behind.
         return router.<List<Long>, SQLException>write(
-                ShardKey.shard(shard), tx -> Sql.list(tx.connection(), sql, row -> row.getLong(1), after));
+                ShardKey.shard(shard),
+                tx -> ShardReads.run(tx, () -> Sql.list(tx.connection(), sql, row -> row.getLong(1), after)));
     }
 
     private record Row(@Nullable Long uid, @Nullable String value) {}
@@ -141,7 +142,9 @@ final class Backfill {
                         tx.schema(),
                         SqlText.name(source.table()),
                         SqlText.name(source.idColumn()));
-        for (Row row : Sql.list(connection, sql, column -> new Row(uid(column), column.getString(2)), id)) {
+        List<Row> rows = ShardReads.run(
+                tx, () -> Sql.list(connection, sql, column -> new Row(uid(column), column.getString(2)), id));
+        for (Row row : rows) {
             if (row.value() != null) {
                 if (row.uid() == null) {
                     throw new IllegalArgumentException("it has no uid");

@@ -232,7 +232,10 @@ final class Verification {
         try {
             router.<SQLException>run(ShardKey.shard(shard), tx -> {
                 last.begin(tx.placement());
-                compareRows(tx.connection(), sql, shard, last.found);
+                ShardReads.run(tx, () -> {
+                    compareRows(tx.connection(), sql, shard, last.found);
+                    return true;
+                });
             });
         } catch (SQLException | RuntimeException e) {
             keepIfNotMoved(shard, last, e);
@@ -374,6 +377,7 @@ final class Verification {
 
     /** A write, whose commit asks whether the shard is still here: a read may be of a copy that was left behind. */
     private <T> T in(int shard, Sql.Query<T> query) throws SQLException {
-        return router.<T, SQLException>write(ShardKey.shard(shard), tx -> query.run(tx.connection()));
+        return router.<T, SQLException>write(
+                ShardKey.shard(shard), tx -> ShardReads.run(tx, () -> query.run(tx.connection())));
     }
 }

@@ -148,7 +148,9 @@ class RowSecurityTest {
         Mover moves = mover.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         long move = moves.record("db1", "db2", SHARD, "a test").id();
         assertThatThrownBy(() -> moves.follow(move))
-                .hasMessageContaining("row-level security policy for table \"note\"");
+                .hasMessageContaining("row-level security policy for table \"note\"")
+                .hasMessageContaining("db1")
+                .hasMessageContaining("BYPASSRLS");
         assertThat(rows("db1")).isEqualTo(100);
         assertThat(shards.number("db1", "SELECT count(*) FROM shardflake.fences(1) WHERE fenced"))
                 .isZero();
@@ -175,9 +177,12 @@ class RowSecurityTest {
                 Optional.of(new LookupDefinition.Source("note", "text", "uid", "id")));
         lookups(shards.as("hidden_owner", PASSWORD)).create(plan);
 
+        String hidden = "db1: query would be affected by row-level security policy for table \"note\"";
         assertThatThrownBy(() -> lookups(mover).backfill("note.text", BackfillSettings.DEFAULT, done -> {}))
-                .hasStackTraceContaining("row-level security policy for table \"note\"");
+                .hasMessageContaining(hidden);
         assertThat(shards.catalog().lookups().get(0).state()).isEqualTo(LookupDefinition.State.FILLING);
+        lookups(shards.as("hidden_owner", PASSWORD)).backfill("note.text", BackfillSettings.DEFAULT, done -> {});
+        assertThatThrownBy(() -> lookups(mover).verify("note.text", 1)).hasMessageContaining(hidden);
     }
 
     private static LookupTables lookups(AccountShards as) {
