@@ -79,7 +79,7 @@ final class StatementSource {
                             .toList());
         } catch (SQLException e) {
             // It is not in shared_preload_libraries.
-            connection.rollback(before);
+            rollback(connection, before, e);
             return Optional.empty();
         }
     }
@@ -131,7 +131,7 @@ final class StatementSource {
             connection.releaseSavepoint(before);
             return new Planned(recorded, read(schema, plan), null);
         } catch (SQLException e) {
-            connection.rollback(before);
+            rollback(connection, before, e);
             // It was prepared, but not planned: a rollback leaves it.
             if (Sql.isTrue(
                     connection,
@@ -139,6 +139,16 @@ final class StatementSource {
                 Sql.execute(connection, "DEALLOCATE shardflake_assessed");
             }
             return new Planned(recorded, null, Sql.message(e));
+        }
+    }
+
+    /** Continues without what has failed, unless the session was lost with it. */
+    private static void rollback(Connection connection, Savepoint before, SQLException failure) throws SQLException {
+        try {
+            connection.rollback(before);
+        } catch (SQLException later) {
+            failure.addSuppressed(later);
+            throw failure;
         }
     }
 

@@ -128,7 +128,12 @@ final class GatewayServer {
                         "BEGIN; SET LOCAL lock_timeout = '100ms'; DROP VIEW %1$s; DROP FUNCTION %1$s(); COMMIT"
                                 .formatted(named));
             } catch (SQLException e) {
-                Sql.execute(connection, "ROLLBACK");
+                try {
+                    Sql.execute(connection, "ROLLBACK");
+                } catch (SQLException later) {
+                    e.addSuppressed(later);
+                    throw e;
+                }
                 if (!Sql.isInTheWay(e)) {
                     throw e;
                 }

@@ -78,7 +78,11 @@ final class HibernateShards implements MultiTenantConnectionProvider<String>, Cu
             connection.setSchema(Sharding.schema(0));
             return connection;
         } catch (SQLException e) {
-            connection.close();
+            try {
+                connection.close();
+            } catch (SQLException later) {
+                e.addSuppressed(later);
+            }
             throw e;
         }
     }
