@@ -161,6 +161,9 @@ record SourceCatalog(
                      GROUP BY name) p
             """;
 
+    /** A name as PostgreSQL writes it, with its schema or without, for regular expressions. */
+    private static final String NAME = "(?:(?:\"(?:[^\"]|\"\")*\"|[^\" .(]+)[.])?(?:\"(?:[^\"]|\"\")*\"|[^\" .(]+)";
+
     private static final String TABLES = WANTED + """
             SELECT w.oid, w.nspname, w.relname,
                    COALESCE(' WITH (' || (SELECT string_agg(regexp_replace(o, '=(.*)$', '=''\\1'''), ', ') FROM unnest(w.reloptions) o) || ')', ''),
@@ -213,7 +216,7 @@ record SourceCatalog(
             """;
 
     private static final String INDEXES = WANTED + """
-            SELECT w.oid, c.relname, i.indisunique, regexp_replace(pg_get_indexdef(i.indexrelid, 0, true), '^CREATE (UNIQUE )?INDEX ' || regexp_replace(quote_ident(c.relname), '(\\W)', '\\\\\\1', 'g') || ' ON .*? USING ', ''),
+            SELECT w.oid, c.relname, i.indisunique, regexp_replace(pg_get_indexdef(i.indexrelid, 0, true), '^CREATE (UNIQUE )?INDEX NAME ON (ONLY )?NAME USING ', ''),
                    CASE WHEN i.indexprs IS NULL THEN ARRAY(
                         SELECT a.attname::text FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (attnum, place)
                           JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
@@ -222,7 +225,7 @@ record SourceCatalog(
               FROM wanted w JOIN pg_index i ON i.indrelid = w.oid JOIN pg_class c ON c.oid = i.indexrelid
              WHERE i.indisvalid AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = c.oid AND k.contype IN ('p', 'u', 'x'))
              ORDER BY w.oid, c.relname
-            """;
+            """.replace("NAME", NAME);
 
     private static final String TRIGGERS = WANTED + """
             SELECT w.oid, t.tgname, pg_get_triggerdef(t.oid, true), t.tgenabled::text, obj_description(t.oid, 'pg_trigger')
@@ -230,9 +233,9 @@ record SourceCatalog(
             """;
 
     private static final String STATISTICS = WANTED + """
-            SELECT w.oid, s.stxname, regexp_replace(pg_get_statisticsobjdef(s.oid), '^CREATE STATISTICS .*? (\\(|ON )', format('CREATE STATISTICS %I \\1', s.stxname))
+            SELECT w.oid, s.stxname, format('CREATE STATISTICS %I', s.stxname) || regexp_replace(pg_get_statisticsobjdef(s.oid), '^CREATE STATISTICS NAME', '')
               FROM wanted w JOIN pg_statistic_ext s ON s.stxrelid = w.oid ORDER BY w.oid, s.stxname
-            """;
+            """.replace("NAME", NAME);
 
     private static final String TYPES = """
             SELECT t.oid, quote_ident(t.typname),
@@ -258,13 +261,13 @@ record SourceCatalog(
 
     private static final String FUNCTIONS = """
             SELECT p.oid, p.proname, p.oid::regprocedure::text, CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, l.lanname,
-                   regexp_replace(pg_get_functiondef(p.oid), '^(CREATE OR REPLACE (FUNCTION|PROCEDURE) ).*?\\.(' || regexp_replace(quote_ident(p.proname), '(\\W)', '\\\\\\1', 'g') || '\\()', '\\1\\3'),
+                   regexp_replace(pg_get_functiondef(p.oid), '^(CREATE OR REPLACE (FUNCTION|PROCEDURE) )NAME[(]', '\\1' || replace(quote_ident(p.proname), '\\', '\\\\') || '('),
                    p.prosrc, obj_description(p.oid, 'pg_proc')
               FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang
              WHERE n.nspname !~ '^(pg_|shardflake)' AND n.nspname <> 'information_schema' AND p.prokind IN ('f', 'p')
                AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype IN ('e', 'i'))
              ORDER BY p.oid
-            """;
+            """.replace("NAME", NAME);
 
     /** The types and functions that a table, a type or a function needs: the table by its own oid, whatever part of it does. An array needs its elements. */
     private static final String NEEDS = """

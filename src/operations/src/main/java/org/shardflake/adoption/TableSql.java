@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.adoption.AdoptionPlan.Goes;
 import org.shardflake.adoption.SourceCatalog.Column;
@@ -21,6 +22,9 @@ import org.shardflake.server.SqlText;
 
 /** The SQL that creates a table in the shards, or among the reference tables, like one of the old database. */
 final class TableSql {
+
+    /** Functions whose values lead to any shard, which schema deploy refuses as the default of a key. */
+    private static final Pattern MADE_UP = Pattern.compile("(gen_random_uuid|uuidv[47]|uuid_generate_v[1-5]\\w*)\\(");
 
     private static final Set<String> SMALL_NUMBERS = Set.of("smallint", "integer");
 
@@ -206,6 +210,13 @@ final class TableSql {
         if (column.value() == null) {
             return "";
         }
+        if (isKey(column) && MADE_UP.matcher(column.value()).find()) {
+            leftOut.add(
+                    plan.name(),
+                    "the default of %s".formatted(column.name()),
+                    "let the application make the key, since it routes by it: a made-up one leads to any shard");
+            return "";
+        }
         return switch (column.generated()) {
             case "" -> " DEFAULT " + column.value();
             case "v" -> " GENERATED ALWAYS AS (%s) VIRTUAL".formatted(column.value());
@@ -232,6 +243,13 @@ final class TableSql {
             }
             return "";
         }
+        if (isKey(column)) {
+            leftOut.add(
+                    plan.name(),
+                    "the sequence of %s".formatted(column.name()),
+                    "let the application give the key, since it routes by it: a number of a sequence leads to any shard");
+            return "";
+        }
         if (!widened.contains(column.name()) && !column.plainType().equals("bigint")) {
             leftOut.add(
                     plan.name(),
@@ -244,6 +262,10 @@ final class TableSql {
                 "the sequence of %s".formatted(column.name()),
                 "next_id fills it with numbers that are unique over all shards, and far larger");
         return " DEFAULT next_id()";
+    }
+
+    private boolean isKey(Column column) {
+        return isSharded() && column.name().equals(plan.shardKey());
     }
 
     private boolean isWholeKey(Column column) {

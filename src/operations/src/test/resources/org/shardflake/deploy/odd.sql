@@ -13,3 +13,8 @@ CREATE TABLE calc (id int PRIMARY KEY, user_id bigint NOT NULL REFERENCES "user"
                    EXCLUDE (a WITH =), CONSTRAINT late UNIQUE (c) DEFERRABLE INITIALLY DEFERRED);
 ALTER TABLE calc ADD CONSTRAINT nv CHECK (a < 10) NOT VALID;
 CREATE UNIQUE INDEX one_null ON calc (a, user_id) NULLS NOT DISTINCT;
+CREATE TABLE "a USING b ON (c" (id bigserial PRIMARY KEY, user_id bigint NOT NULL REFERENCES "user", "d ON e" int);
+CREATE INDEX "f ON g USING h" ON "a USING b ON (c" (user_id, "d ON e");
+CREATE STATISTICS "i ON j (k" (ndistinct) ON user_id, "d ON e" FROM "a USING b ON (c";
+CREATE FUNCTION "l\1.m("(x int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT x';
+ALTER TABLE "a USING b ON (c" ADD CHECK ("l\1.m("("d ON e") > 0);
