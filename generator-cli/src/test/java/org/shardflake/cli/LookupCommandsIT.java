@@ -94,6 +94,23 @@ class LookupCommandsIT {
                 .isEqualTo(ExitCodes.USAGE);
     }
 
+    @Test
+    void controlCharactersOfValuesAreShown() throws Exception {
+        installation.init();
+        assertThat(installation
+                        .launch("schema", "deploy", "--changelog", changelog(), "--search-path=" + directory)
+                        .exitCode())
+                .isZero();
+        assertThat(installation.launch("lookup", "create", "account.email").exitCode())
+                .isZero();
+        installation.execute(0, "INSERT INTO shard_0001.account (uid, email) VALUES (1, E'a\\x1b[2J\\nb')");
+
+        Result differs = installation.launch("lookup", "verify", "account.email");
+
+        assertThat(differs.exitCode()).as(differs.toString()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(differs.out()).contains("a\\u001b[2J").doesNotContain("\u001b");
+    }
+
     /** It waits 15 s for routers. */
     @Test
     @Tag("full")

@@ -24,6 +24,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.shardflake.ShardKey;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cluster.PostgresExtension;
@@ -85,10 +87,12 @@ class PlantedFunctionsIT {
         }
     }
 
-    @Test
-    void theRouterAndTheCommonestCommandsCallNone() throws Exception {
+    /** In a schema that the path names before PostgreSQL's own, and in the user's, which the path has by default. */
+    @ParameterizedTest
+    @ValueSource(strings = {"public", "$user"})
+    void theRouterAndTheCommonestCommandsCallNone(String schema) throws Exception {
         begin();
-        seed("name,text,oid,regclass,integer");
+        seed(schema, "name,text,oid,regclass,integer");
 
         run("doctor");
         run("sql", "SELECT id FROM note", "--count");
@@ -101,7 +105,7 @@ class PlantedFunctionsIT {
     @Test
     @Tag("full")
     void noCommandCallsAny() throws Exception {
-        seed("name,text,varchar,oid,regclass,integer,bigint,boolean,timestamptz,text[]");
+        seed("public", "name,text,varchar,oid,regclass,integer,bigint,boolean,timestamptz,text[]");
 
         commands();
         router();
@@ -110,12 +114,12 @@ class PlantedFunctionsIT {
     }
 
     /** With the names of all functions of PostgreSQL's own that occur in what we ship. */
-    private void seed(String types) throws SQLException {
+    private void seed(String schema, String types) throws SQLException {
         for (int server = 0; server < 3; server++) {
             try (Connection connection = postgres.database(server).connect()) {
                 Set<String> names = Plants.all(connection);
                 names.retainAll(Plants.ours());
-                Plants.seed(connection, names, types);
+                Plants.seed(connection, schema, names, types);
             }
         }
         isSeeded = true;

@@ -20,8 +20,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Functions, aggregates and operators with the names of PostgreSQL's own, in schema {@code public} of a database whose search_path begins
- * with that. They have every combination of usual types, those that PostgreSQL has itself and those that it lacks but that would
+ * Functions, aggregates and operators with the names of PostgreSQL's own, in a schema of a database's search_path. They have every combination of usual types, those that PostgreSQL has itself and those that it lacks but that would
  * fit an argument better. Whatever calls one fails, and is counted, also if the failure is swallowed.
  */
 final class Plants {
@@ -38,6 +37,7 @@ final class Plants {
             DECLARE
                 v_types CONSTANT regtype[] := '{TYPES}';
                 v_names CONSTANT text[] := '{NAMES}';
+                v_schema CONSTANT text := CASE 'SCHEMA' WHEN '$user' THEN current_user ELSE 'SCHEMA' END;
                 v_made record;
                 v_what text;
                 v_number bigint;
@@ -46,6 +46,7 @@ final class Plants {
                     RAISE EXCEPTION 'something planted was called';
                 END$body$;
             BEGIN
+                EXECUTE format('CREATE SCHEMA IF NOT EXISTS %I', v_schema);
                 -- Of PostgreSQL's own, and all pairs of types; what returns a set or is an aggregate there is a function here.
                 FOR v_made IN
                     SELECT p.proname, 0 AS own, oidvectortypes(p.proargtypes) AS arguments, p.prorettype::regtype::text AS returns, p.proretset AS returns_set
@@ -62,8 +63,8 @@ final class Plants {
                     v_what := format('%I(%s)', v_made.proname, v_made.arguments);
                     INSERT INTO planted.seed (what) VALUES (v_what) RETURNING number INTO v_number;
                     BEGIN
-                        EXECUTE format('CREATE FUNCTION public.%s RETURNS %s %s LANGUAGE plpgsql AS %L',
-                            v_what, CASE WHEN v_made.returns_set THEN 'SETOF' END, v_made.returns, format(v_body, v_number));
+                        EXECUTE format('CREATE FUNCTION %I.%s RETURNS %s %s LANGUAGE plpgsql AS %L',
+                            v_schema, v_what, CASE WHEN v_made.returns_set THEN 'SETOF' END, v_made.returns, format(v_body, v_number));
                     EXCEPTION WHEN OTHERS THEN
                         NULL; -- there already, or of a kind that cannot be written in PL/pgSQL
                     END;
@@ -77,11 +78,15 @@ final class Plants {
                     FOR v_what IN
                         SELECT o FROM unnest(CASE WHEN v_made.b THEN '{=,<>,<,>,<=,>=,~,!~,~~,!~~,~*,~~*,@>,<@,&&}' ELSE '{||,+,-,*,/,%%,&,|,#,<<,>>,->,->>}' END::text[]) o
                     LOOP
-                        EXECUTE format('CREATE OPERATOR public.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = planted.%I)',
-                            v_what, v_made.l, v_made.r, 'operator_' || v_made.returns);
+                        EXECUTE format('CREATE OPERATOR %I.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = planted.%I)',
+                            v_schema, v_what, v_made.l, v_made.r, 'operator_' || v_made.returns);
                     END LOOP;
                 END LOOP;
-                EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
+                IF v_schema = 'public' THEN
+                    EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
+                ELSE
+                    EXECUTE format('ALTER DATABASE %I RESET search_path', current_database());
+                END IF;
             END
             $seed$
             """;
@@ -111,15 +116,17 @@ final class Plants {
     /**
      * Plants.
      *
+     * @param schema of the functions and operators: {@code public}, which the path then begins with, or {@code $user}
      * @param names of functions
      * @param types of arguments
      */
-    static void seed(Connection superuser, Set<String> names, String types) throws SQLException {
+    static void seed(Connection superuser, String schema, Set<String> names, String types) throws SQLException {
         try (Statement statement = superuser.createStatement()) {
             statement.setEscapeProcessing(false);
             statement.execute(
                     "SET search_path = pg_catalog, pg_temp; SET check_function_bodies = off; SET synchronous_commit = off");
-            statement.execute(SEED.replace("TYPES", types)
+            statement.execute(SEED.replace("SCHEMA'", schema + "'")
+                    .replace("TYPES", types)
                     .replace("NAMES", names.stream().collect(Collectors.joining(",")))
                     .replace("%%", "%"));
         }

@@ -20,9 +20,9 @@ import org.shardflake.jdbc.Sql;
  * Changes reference tables on all servers in one moment.
  *
  * <p>Writers wait, and all servers have got everything written before. Then the changelog runs everywhere, rows included, in a
- * transaction on each server, and what it writes is not replicated. All servers must have the same rows in the end. The home commits
- * first: what it has written before is applied everywhere, and what it writes afterwards waits for the tables that a server has not
- * got yet, so a stream that stops for that goes on once the same command has been run again.
+ * transaction on each server, and what it writes is not replicated. All servers must have the same rows in the end. The copies
+ * commit first: one that has the home's version has the rows of the changelog, and cutovers trust that. If a server fails in between,
+ * the home has nothing yet, and the same command does the rest.
  */
 final class SchemaDeployment {
 

@@ -7,10 +7,14 @@ package org.shardflake.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.shardflake.Advice;
@@ -46,6 +50,29 @@ class GatewayNamesTest {
             follower.settled();
         }
 
+        assertThat(problems).as("what was not awaited in vain").isEmpty();
+    }
+
+    /** A failure that nobody catches ends the worker. The next cutover needs another, and none waits for what nobody does. */
+    @Test
+    void aFollowerWhoseWorkerHasDiedHasAnother() throws InterruptedException {
+        List<Advice> problems = new CopyOnWriteArrayList<>();
+        BlockingQueue<Thread> workers = new LinkedBlockingQueue<>();
+        ServerUrl deadly = ServerUrl.parse("postgresql://127.0.0.1:1/none").asking(login -> {
+            Thread worker = Thread.currentThread();
+            worker.setUncaughtExceptionHandler((dead, error) -> workers.add(dead));
+            throw new OutOfMemoryError("of a test");
+        });
+        GatewayFollower follower = new GatewayFollower(new Gateways(deadly, name -> deadly), problems::add);
+
+        Set<Thread> dead = new HashSet<>();
+        for (int cutover = 0; cutover < 2; cutover++) {
+            follower.moved();
+            follower.settled();
+            dead.add(workers.poll(1, TimeUnit.MINUTES));
+        }
+
+        assertThat(dead).hasSize(2).doesNotContainNull();
         assertThat(problems).as("what was not awaited in vain").isEmpty();
     }
 }

@@ -12,11 +12,13 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -40,6 +42,7 @@ import org.shardflake.move.exception.CopiesDifferException;
 import org.shardflake.move.exception.MoveRefusedException;
 import org.shardflake.replication.Replication;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.sql.AdvisoryLock;
 import org.shardflake.sql.FunctionLibrary;
 
 /** Moves without load, step by step. */
@@ -352,6 +355,36 @@ class MoverTest {
             Sql.execute(db2, damage);
         }
         return mover.follow(mover.record("db1", "db2", ShardSet.of(3), "").id());
+    }
+
+    /** Anyone who may connect to the catalog can take the lock. */
+    @Test
+    void aMoveThatWaitsForItsLockNamesTheHolder() throws Exception {
+        long move = mover.record("db1", "db2", ShardSet.of(3), "").id();
+        AdvisoryLock lock = new AdvisoryLock("shardflake.move", (int) move);
+        List<String> told = new ArrayList<>();
+        try (Connection other = shards.catalogDatabase().connect();
+                Connection catalog = shards.catalogDatabase().connect()) {
+            Sql.execute(other, "SET application_name = 'a script'");
+            assertThat(lock.take(other, Duration.ZERO)).isEmpty();
+
+            MoveLease.take(catalog, move, OptionalLong.empty(), new MoveListener() {
+                @Override
+                public void waits(String why) {
+                    told.add(why);
+                    try {
+                        lock.release(other);
+                    } catch (SQLException e) {
+                        throw new IllegalStateException(e);
+                    }
+                }
+            });
+        }
+
+        assertThat(told)
+                .singleElement()
+                .asString()
+                .matches("move %s: process [0-9]+ of role \\w+ \\(a script\\) works on it".formatted(move));
     }
 
     @Test

@@ -156,6 +156,61 @@ class ReferenceTablesIT {
         assertThat(new HashSet<>(fixture.contents("db1", 3, "reference.note"))).containsExactly("(1,seen)");
     }
 
+    /** Or the home's version would reach a copy that lacks rows, and a shard that refers to them could be cut over to it. */
+    @Test
+    void whatACopyCannotCommitIsNotOnTheHome() throws Exception {
+        String city = "--changeset ann:city\nCREATE TABLE city (code text PRIMARY KEY, name text);\n";
+        fixture.deploy("", city);
+        String rows = "--changeset ann:cities\nINSERT INTO city VALUES ('B', 'Berlin');\n";
+        // All deferred checks have passed before the commit, but this one, which is deferred again.
+        fixture.execute("db2", """
+                CREATE TABLE public.last (n integer);
+                CREATE FUNCTION public.defer() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN SET CONSTRAINTS ALL DEFERRED; INSERT INTO public.last VALUES (1); RETURN NULL; END';
+                CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''the commit fails''; END';
+                CREATE CONSTRAINT TRIGGER last AFTER INSERT ON public.last DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.fail();
+                CREATE CONSTRAINT TRIGGER last AFTER INSERT ON reference.city DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.defer();
+                """);
+        List<String> version = fixture.list("db1", "SELECT version FROM shardflake.reference_version");
+
+        assertThatExceptionOfType(ShardflakeException.class)
+                .isThrownBy(() -> fixture.deploy("", city, rows))
+                .withMessageContaining("deployed, but not on db2 (the commit fails) nor on the home, db1")
+                .satisfies(e -> assertThat(e.kind()).isEqualTo(Kind.PARTLY_DONE));
+        assertThat(fixture.list("db1", "SELECT code FROM reference.city")).isEmpty();
+        assertThat(fixture.list("db1", "SELECT version FROM shardflake.reference_version"))
+                .isEqualTo(version);
+        assertThat(fixture.list("db3", "SELECT code FROM reference.city")).containsExactly("B");
+
+        fixture.execute("db2", "DROP TABLE public.last; DROP FUNCTION public.defer() CASCADE");
+        fixture.deploy("", city, rows);
+        assertThat(new HashSet<>(fixture.contents("db1", 3, "reference.city"))).containsExactly("(B,Berlin)");
+    }
+
+    /** Joined by commas, both keys would be the same text. */
+    @Test
+    void aKeyOfSeveralColumnsThatLeavesIsNotTakenForAnother() throws Exception {
+        String place = """
+                --changeset ann:place
+                CREATE TABLE place (code text PRIMARY KEY, land text NOT NULL, name text NOT NULL, UNIQUE (land, name));
+                INSERT INTO place VALUES ('1', 'a,b', 'c');
+                """;
+        fixture.deploy("", place);
+        for (String server : List.of("db1", "db2", "db3")) {
+            fixture.execute(
+                    server,
+                    "DO $$ DECLARE s text; BEGIN FOR s IN SELECT nspname FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$' LOOP EXECUTE format('CREATE TABLE %I.visit (id bigint PRIMARY KEY, land text, name text, FOREIGN KEY (land, name) REFERENCES reference.place (land, name))', s); END LOOP; END $$");
+        }
+        try {
+            refuses("of reference.place or changes its key", "UPDATE place SET land = 'a', name = 'b,c'");
+        } finally {
+            for (String server : List.of("db1", "db2", "db3")) {
+                fixture.execute(
+                        server,
+                        "DO $$ DECLARE s text; BEGIN FOR s IN SELECT nspname FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$' LOOP EXECUTE format('DROP TABLE %I.visit', s); END LOOP; END $$");
+            }
+        }
+    }
+
     @Test
     void aNewTableTakesNoRowsBeforeAllStreamsKnowIt() throws Exception {
         String stamp = "--changeset ann:stamp\nCREATE TABLE stamp (id int PRIMARY KEY);\n";
