@@ -13,8 +13,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.PathMatcher;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -22,8 +24,10 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cli.Cli.Result;
+import org.shardflake.cluster.PostgresExtension;
 
 /**
  * The launcher as users call it, in a tree of its own with the jar that this build made.
@@ -40,6 +44,9 @@ class LauncherIT {
             ID                    TIME                      SHARD  SEQUENCE  SCHEMA
             5                     2025-01-01T00:00:00Z      0      5         shard_0000
             """;
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
 
     @TempDir
     private Path temp;
@@ -58,6 +65,18 @@ class LauncherIT {
         try (Stream<Path> jars = Files.list(MODULE.resolve("target/lib"))) {
             for (Path jar : jars.filter(NEEDED::matches).toList()) {
                 Files.copy(jar, lib.resolve(jar.getFileName()));
+            }
+        }
+    }
+
+    /** Adds what a command needs that connects. */
+    private void linkAllLibraries() throws IOException {
+        try (Stream<Path> jars = Files.list(MODULE.resolve("target/lib"))) {
+            for (Path jar : jars.toList()) {
+                Path link = home.resolve("target/lib").resolve(jar.getFileName());
+                if (!Files.exists(link)) {
+                    Files.createSymbolicLink(link, jar.toAbsolutePath());
+                }
             }
         }
     }
@@ -105,6 +124,64 @@ class LauncherIT {
         assertThat(shell("LC_ALL=C \"$LAUNCHER\" id convert 5 --to public --id-key-file '%s'".formatted(key))
                         .exitCode())
                 .isZero();
+    }
+
+    /** A key that arrived as other characters would lead to another shard, and a value would be stored as such. */
+    @Test
+    void keysAndValuesOfTheCommandLineAreUtf8InEveryLocale() throws Exception {
+        linkAllLibraries();
+        CliInstallation installation = new CliInstallation(postgres);
+        installation.init();
+        Path changelog = Files.writeString(
+                temp.resolve("city.sql"),
+                "--liquibase formatted sql\n--changeset ann:city\nCREATE TABLE city (id bigint PRIMARY KEY, name text);\n");
+        assertThat(installation
+                        .launch("schema", "deploy", "--changelog=" + changelog, "--search-path=" + temp)
+                        .exitCode())
+                .isZero();
+        Map<String, String> environment = Map.of(
+                "JAVA_HOME", System.getProperty("java.home"),
+                "LC_ALL", "C",
+                "SHARDFLAKE_CATALOG", installation.url(0),
+                "PGPASSWORD", installation.password());
+
+        assertThat(launch(environment, "sh", "-c", "\"$LAUNCHER\" map locate --key Z\u00fcrich"))
+                .isEqualTo(installation.launch("map", "locate", "--key", "Z\u00fcrich"));
+        Result written = launch(
+                environment,
+                "sh",
+                "-c",
+                "\"$LAUNCHER\" sql --write --yes --uid 0 \"INSERT INTO city (name) VALUES ('Z\u00fcrich')\"");
+
+        assertThat(written.exitCode()).as(written.toString()).isZero();
+        assertThat(installation.query(0, "SELECT name FROM shard_0000.city")).isEqualTo("Z\u00fcrich");
+    }
+
+    /** The owner of the password need not be the one who wrote the file. */
+    @Test
+    void aCatalogOfTheCurrentDirectoryIsNamedBeforeAPasswordGoesThere() throws Exception {
+        linkAllLibraries();
+        Path here = Files.writeString(temp.resolve("shardflake.yaml"), "catalog: postgresql://app@127.0.0.1:1/x\n");
+        Files.setPosixFilePermissions(here, PosixFilePermissions.fromString("rw-r--r--"));
+        Map<String, String> environment = Map.of("JAVA_HOME", System.getProperty("java.home"), "PGPASSFILE", "");
+        Map<String, String> withPassword = new HashMap<>(environment);
+        withPassword.put("PGPASSWORD", "geheim");
+        String named = "catalog: postgresql://app@127.0.0.1:1/x, from shardflake.yaml in this directory\n";
+        String[] show = {launcher.toString(), "map", "show"};
+
+        assertThat(launch(environment, show).err()).startsWith("error: ");
+        Result asked = launch(withPassword, show);
+        assertThat(asked.exitCode()).isEqualTo(1);
+        assertThat(asked.err()).startsWith(named).doesNotContain("geheim");
+        assertThat(launch(withPassword, launcher.toString(), "map", "show", "--catalog=postgresql://app@127.0.0.1:1/y")
+                        .err())
+                .startsWith("error: ");
+
+        Files.setPosixFilePermissions(here, PosixFilePermissions.fromString("rw-rw-rw-"));
+        assertThat(launch(withPassword, show)).isEqualTo(new Result(4, "", """
+                        error: shardflake.yaml is not used: anyone may write to it
+                        hint: SHARDFLAKE_CONFIG=shardflake.yaml uses it anyway
+                        """));
     }
 
     @Test

@@ -7,10 +7,12 @@ package org.shardflake.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -285,6 +287,70 @@ class SqlCommandIT {
 
     private long likesOf(int shard, int server) throws SQLException {
         return Long.parseLong(installation.query(server, "SELECT sum(likes) FROM shard_000%s.photo".formatted(shard)));
+    }
+
+    @Test
+    void refreshesMaterializedViews() throws SQLException {
+        installation.execute(
+                1,
+                "CREATE MATERIALIZED VIEW shard_0007.liked AS SELECT sum(likes) AS likes FROM shard_0007.photo WITH NO DATA");
+
+        assertThat(succeed("sql", "--write", "--uid=7", "--yes", "REFRESH MATERIALIZED VIEW liked")
+                        .out())
+                .isEqualTo("wrote in 1 shard: 0 rows\n");
+
+        assertThat(succeed("sql", "SELECT likes FROM liked", "--uid=7").out()).isEqualTo("LIKES\n28\n");
+    }
+
+    /** They would run in the reader's terminal. */
+    @Test
+    void controlCharactersOfRowsAreShown() throws SQLException {
+        installation.execute(1, "UPDATE shard_0007.photo SET title = E'a\\x1b[2J\\u009b\\r\\u202eb' WHERE likes = 1");
+
+        assertThat(succeed("sql", "SELECT title FROM photo WHERE likes = 1", "--uid=7")
+                        .out())
+                .isEqualTo("TITLE\na\\u001b[2J\\u009b\\r\\u202eb\n");
+        assertThat(succeed("sql", "SELECT title FROM photo WHERE likes = 1", "--uid=7", "-o=json")
+                        .out())
+                .containsIgnoringCase("a\\u001b[2J")
+                .doesNotContain("\u001b", "\u009b", "\u202e");
+    }
+
+    @Test
+    void rowsThatAPolicyHidesAreAnErrorAndNotLeftOut() throws Exception {
+        for (int server = 0; server < 2; server++) {
+            installation.execute(
+                    server,
+                    "DO $$BEGIN CREATE ROLE sql_reader LOGIN; EXCEPTION WHEN duplicate_object THEN END$$; ALTER ROLE sql_reader PASSWORD '%s'; GRANT pg_read_all_data TO sql_reader"
+                            .formatted(installation.password()));
+            Result changed = launchAs(
+                    postgres.database(0).user(),
+                    "server",
+                    "change",
+                    "db" + (server + 1),
+                    "--url=" + withoutUser(server));
+            assertThat(changed.exitCode()).as(changed.toString()).isZero();
+        }
+        assertThat(launchAs("sql_reader", "sql", "SELECT * FROM photo", "--count"))
+                .isEqualTo(new Result(0, "COUNT\n28\n", ""));
+        installation.execute(1, "ALTER TABLE shard_0005.photo ENABLE ROW LEVEL SECURITY");
+
+        Result refused = launchAs("sql_reader", "sql", "SELECT * FROM photo", "--count");
+
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.FAILURE);
+        assertThat(refused.out()).isEmpty();
+        assertThat(refused.err()).contains("db2", "row-level security policy for table \"photo\"");
+    }
+
+    /** Runs a command as a role that the URLs do not name. */
+    private Result launchAs(String role, String... args) {
+        Map<String, String> environment =
+                Map.of("SHARDFLAKE_CATALOG", withoutUser(0), "PGUSER", role, "PGPASSWORD", installation.password());
+        return Cli.launch(InputStream.nullInputStream(), environment, args);
+    }
+
+    private String withoutUser(int server) {
+        return installation.url(server).replaceFirst("//[^@/]*@", "//");
     }
 
     @Test
