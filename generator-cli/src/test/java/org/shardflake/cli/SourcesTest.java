@@ -40,7 +40,7 @@ class SourcesTest {
 
     private static final Pattern CATCH = Pattern.compile("\\bcatch \\([^)]* (\\w+)\\) \\{");
 
-    /** Those whose rollback keeps its failure to itself, and those that note the failure and throw none. */
+    /** Files whose rollback keeps its failure to itself, or that note the failure and throw none. */
     private static final List<String> NOTED =
             List.of("ReferenceSession.java", "RowDeletion.java", "HomeMove.java", "StatementSource.java");
 

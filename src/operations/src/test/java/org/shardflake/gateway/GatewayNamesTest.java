@@ -53,7 +53,7 @@ class GatewayNamesTest {
         assertThat(problems).as("what was not awaited in vain").isEmpty();
     }
 
-    /** A failure that nobody catches ends the worker. The next cutover needs another, and none waits for what nobody does. */
+    /** An uncaught failure ends the worker. The next cutover needs another one, and must not wait for the dead one. */
     @Test
     void aFollowerWhoseWorkerHasDiedHasAnother() throws InterruptedException {
         List<Advice> problems = new CopyOnWriteArrayList<>();
