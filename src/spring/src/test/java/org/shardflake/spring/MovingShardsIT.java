@@ -19,6 +19,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledForJreRange;
+import org.junit.jupiter.api.condition.JRE;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
@@ -39,6 +41,8 @@ import org.springframework.transaction.annotation.Transactional;
 class MovingShardsIT {
 
     private static final int THREADS = 8;
+
+    private static final int VIRTUAL_THREADS = 64;
 
     /** One with Spring Boot 3, whose difference is in how a transaction gets to a shard, and not in how often it is moved. */
     private static final int MANY = Integer.getInteger("moves.many", 8);
@@ -102,6 +106,24 @@ class MovingShardsIT {
         nobodyNotices(1, Application.class, installation.arguments());
     }
 
+    /** Many more threads than connections, so that those that wait for one must not keep the carriers from those that have one. */
+    @Test
+    @EnabledForJreRange(min = JRE.JAVA_21, disabledReason = "virtual threads came with Java 21")
+    void nobodyNoticesAMoveOnVirtualThreads() throws Exception {
+        nobodyNotices(
+                1,
+                virtualThreads(),
+                VIRTUAL_THREADS,
+                Application.class,
+                installation.arguments("--shardflake.pool.size=2", "--shardflake.pool.connection-timeout=60s"));
+    }
+
+    /** Java 17 compiles this. */
+    private static ExecutorService virtualThreads() throws ReflectiveOperationException {
+        return (ExecutorService)
+                Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
+    }
+
     @Test
     @Tag("full")
     void nobodyNoticesManyMoves() throws Exception {
@@ -109,11 +131,17 @@ class MovingShardsIT {
     }
 
     private void nobodyNotices(int rounds, Class<?> applicationClass, String[] arguments) throws Exception {
+        nobodyNotices(rounds, Executors.newFixedThreadPool(THREADS), THREADS, applicationClass, arguments);
+    }
+
+    private void nobodyNotices(
+            int rounds, ExecutorService executor, int threads, Class<?> applicationClass, String[] arguments)
+            throws Exception {
         Mover mover = Mover.at(installation.catalog(), MoveSettings.DEFAULT, MoveListener.NONE);
         Map<Long, String> acknowledged = new ConcurrentHashMap<>();
         long before = rows();
         try (ConfigurableApplicationContext application = SpringApplication.run(applicationClass, arguments);
-                Load load = Load.start(application.getBean(MovingPhotos.class), acknowledged)) {
+                Load load = Load.start(application.getBean(MovingPhotos.class), acknowledged, executor, threads)) {
             for (int round = 0; round < rounds; round++) {
                 load.awaitMore(200);
                 mover.carryOut(mover.beginOrResume("db1", "db2", ShardSet.parse("0,2,4,6"), "there"), false);
@@ -150,17 +178,18 @@ class MovingShardsIT {
         private final MovingPhotos photos;
         private final Map<Long, String> acknowledged;
         private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
-        private final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        private final ExecutorService threads;
         private volatile boolean stopped;
 
-        private Load(MovingPhotos photos, Map<Long, String> acknowledged) {
+        private Load(MovingPhotos photos, Map<Long, String> acknowledged, ExecutorService threads) {
             this.photos = photos;
             this.acknowledged = acknowledged;
+            this.threads = threads;
         }
 
-        static Load start(MovingPhotos photos, Map<Long, String> acknowledged) {
-            Load load = new Load(photos, acknowledged);
-            for (int i = 0; i < THREADS; i++) {
+        static Load start(MovingPhotos photos, Map<Long, String> acknowledged, ExecutorService executor, int threads) {
+            Load load = new Load(photos, acknowledged, executor);
+            for (int i = 0; i < threads; i++) {
                 load.threads.execute(load::run);
             }
             return load;
