@@ -107,6 +107,8 @@ BEGIN
     END IF;
     IF v_meanwhile = 'ids' THEN
         PERFORM set_config('shardflake.checks', v_checks, true);
+    ELSE
+        PERFORM shardflake.publish_shard(shard);
     END IF;
     IF cardinality(v_new || v_rekeyed) > 0 AND shardflake.adds_checks() THEN
         PERFORM shardflake.add_check(c.target, c.column_name, c.shard_count)
@@ -120,7 +122,7 @@ END
 $$;
 
 COMMENT ON FUNCTION shardflake.complete_tables(integer) IS
-'Gives the tables of a shard what they lack: a sequence and DEFAULT for an id (a bigint that is the whole primary key and filled by nothing else), a sequence and DEFAULT for a key if a comment says that this column is the shard key, a fence, and, if they are new, the checks that keep ids and uids of other shards out. Returns how many tables were new. Errors: 42P16 for a table without a primary key that replication can go by, for one with a parent or child outside the shard, for one whose key refers to ids of another shard, and for one whose shard key PostgreSQL fills by itself; 55000 for a key column that holds ids already';
+'Gives the tables of a shard what they lack: a sequence and DEFAULT for an id (a bigint that is the whole primary key and filled by nothing else), a sequence and DEFAULT for a key if a comment says that this column is the shard key, a fence, a place in the publication shardflake_cdc if there is one, and, if they are new, the checks that keep ids and uids of other shards out. Returns how many tables were new. Errors: 42P16 for a table without a primary key that replication can go by, for one with a parent or child outside the shard, for one whose key refers to ids of another shard, and for one whose shard key PostgreSQL fills by itself; 55000 for a key column that holds ids already';
 
 REVOKE EXECUTE ON FUNCTION shardflake.complete_tables(integer) FROM PUBLIC;
 

@@ -47,6 +47,7 @@ class LayersTest {
     };
     private static final String[] OPERATIONS = {
         "org.shardflake.adopt..",
+        "org.shardflake.changes..",
         "org.shardflake.compare..",
         "org.shardflake.deploy..",
         "org.shardflake.doctor..",

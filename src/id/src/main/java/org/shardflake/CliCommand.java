@@ -26,6 +26,9 @@ public final class CliCommand implements Serializable {
     public static final CliCommand ADOPT_RUN = form("adopt run --plan FILE --from URL");
     public static final CliCommand ADOPT_RUN_REOPEN = form("adopt run --plan FILE --from URL --reopen");
     public static final CliCommand ADOPT_VERIFY = form("adopt verify --plan FILE --from URL");
+    public static final CliCommand CDC_CREATE = form("cdc create");
+    public static final CliCommand CDC_DROP = form("cdc drop");
+    public static final CliCommand CDC_STATUS = form("cdc status");
     public static final CliCommand DEMO = form("demo");
     public static final CliCommand DOCTOR = form("doctor");
     public static final CliCommand DOCTOR_FIX = form("doctor --fix");

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.cli.command.cdc.CdcCommand;
 import org.shardflake.cli.command.console.ConsoleCommand;
 import org.shardflake.cli.command.doctor.DoctorCommand;
 import org.shardflake.cli.command.doctor.ReconcileCommand;
@@ -52,6 +53,7 @@ public final class Commands implements Subcommands {
               lookup         find rows by a value, such as an e-mail address
               sql            query all shards, or write in them
               gateway        read-only tables over all shards, for psql and BI tools
+              cdc            change streams, for Debezium and other readers
               adopt          bring tables of an ordinary database into the shards
             Servers and shards:
               server         add, list, change, drain, split and remove servers
@@ -140,6 +142,7 @@ public final class Commands implements Subcommands {
                 "lookup",
                 "sql",
                 "gateway",
+                "cdc",
                 "adopt",
                 "server",
                 "map",
@@ -172,6 +175,7 @@ public final class Commands implements Subcommands {
             case "lookup" -> new LookupCommand();
             case "sql" -> new SqlCommand();
             case "gateway" -> new GatewayCommand();
+            case "cdc" -> new CdcCommand();
             case "adopt" -> new AdoptCommand();
             case "move" -> new MoveCommand();
             case "rebalance" -> new RebalanceCommand();

@@ -204,6 +204,10 @@ public final class ShardSchemaCopy {
         // All schemas before any table, see CreationBatches.
         for (NewShard shard : shards) {
             statements.add("SELECT shardflake.create_shard(%s)".formatted(shard.number()));
+            // Before it has tables, which a change stream does not get therefore. A schema that was not dropped by
+            // drop_shard has
+            // left its line.
+            statements.add("SELECT shardflake.record_placement(%s, 0, false)".formatted(shard.number()));
         }
         statements.add("SET LOCAL synchronous_commit = off");
         statements.add(ShardRun.CREATING);
@@ -240,7 +244,6 @@ public final class ShardSchemaCopy {
                 for (NewShard shard : shards) {
                     dropOtherChecks(shard);
                     // A schema that was not dropped by drop_shard has left its lines.
-                    execute("SELECT shardflake.record_placement(%s, 0, false)".formatted(shard.number()));
                     forget(target, shard.number());
                     copyHistory(shard.number());
                 }

@@ -104,6 +104,7 @@ public final class Doctor {
             findings.addAll(HostFindings.of(urls));
             findings.addAll(ReplicationFindings.of(observed, access));
             findings.addAll(PasswordFindings.of(observed, access));
+            findings.addAll(ChangeStreamFindings.of(observed, access));
             findings.addAll(TableFindings.of(observed, access));
             findings.addAll(ReferenceFindings.of(catalogUrl, urls));
             findings.addAll(GatewayFindings.of(catalogUrl, observed, access));

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
+import org.shardflake.changes.ServerStream;
 import org.shardflake.compare.EqualCopies;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.jdbc.Sql;
@@ -153,7 +154,25 @@ final class Cutover implements AutoCloseable {
         requireSlots(shard.shard());
         refuseInbound(shard, session.carrying(shard).publisher());
         refuseInbound(shard, session.carrying(shard).subscriber());
+        requireReaders(shard);
         awaitBack(shard);
+    }
+
+    /** Requires that all who read the shard's changes will get them; a reader may have begun since the move did. */
+    private void requireReaders(MoveShard shard) throws SQLException {
+        Stream carrying = session.carrying(shard);
+        Optional<ServerStream.Obstacle> obstacle =
+                changes(carrying.publisher()).obstacle(changes(carrying.subscriber()));
+        if (obstacle.isPresent()) {
+            throw new MoveRefusedException(
+                    "shard %s was not cut over: %s"
+                            .formatted(shard.shard(), obstacle.get().what()),
+                    obstacle.get().remedy());
+        }
+    }
+
+    private static ServerStream changes(MoveServerSession side) {
+        return new ServerStream(side.name(), side.control());
     }
 
     /** Requires the slots, without which neither a comparison nor a cutover has anything to wait for. */
@@ -303,6 +322,9 @@ final class Cutover implements AutoCloseable {
                         "SELECT * FROM shardflake.fences(%1$s); SELECT * FROM shardflake.sequence_positions(%1$s); SELECT shardflake.refuse_relatives(%1$s)"
                                 .formatted(shard.shard()));
             }
+            // What the change stream costs, but for the change itself: each server knows this already.
+            tryOut(from, OpenShard.recordSql(shard.shard(), shard.epoch(), true));
+            tryOut(to, OpenShard.recordSql(shard.shard(), shard.epoch(), false));
             // The fence is up there already, so this changes only the number of the latest one: routers ask once more.
             tryOut(to, FENCE.formatted(shard.shard()));
         }
@@ -370,6 +392,7 @@ final class Cutover implements AutoCloseable {
                     + FENCE.formatted(shard.shard())
                     + carrying.removeSql(tables)
                     + carrying.markSql()
+                    + carrying.handOverSql()
                     + OpenShard.recordSql(shard.shard(), shard.epoch() + 1, false)
                     + "SELECT array_agg(sequence_name) AS sequence_names, array_agg(last_value) FROM shardflake.sequence_positions(%s)"
                             .formatted(shard.shard())
@@ -451,6 +474,7 @@ final class Cutover implements AutoCloseable {
                     to,
                     carrying.subscriber().checkClaim()
                             + OpenShard.prepareSql(shard.shard(), sequenceNames, sequenceValues)
+                            + carrying.handOverSql(mark)
                             + OpenShard.recordSql(shard.shard(), shard.epoch() + 1, true)
                             + back.addSql(tables)
                             // Before anything that is written from now on: a stream that is held stops at it.

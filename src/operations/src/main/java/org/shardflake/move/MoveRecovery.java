@@ -182,8 +182,10 @@ final class MoveRecovery {
         Stream back = session.back(shard);
         MoveServerSession here = carrying.publisher();
         MoveServerSession other = carrying.subscriber();
+        String handOver = "";
         if (shard.mark().isPresent()) {
             awaitLastWrites(shard, shard.mark().getAsLong(), back);
+            handOver = back.handOverSql(shard.mark().getAsLong());
         }
         Set<String> alreadyPublished = carrying.published();
         List<String> toAdd = new ArrayList<>(tables);
@@ -201,6 +203,7 @@ final class MoveRecovery {
         Sql.execute(
                 here.control(),
                 here.checkClaim()
+                        + handOver
                         + OpenShard.whereItIsSql(
                                 shard.shard(),
                                 shard.epoch(),

@@ -362,6 +362,17 @@ public final class Stream {
         return "SELECT shardflake.mark(%s);\n".formatted(Sql.quote(key));
     }
 
+    /** SQL after {@link #markSql} that names this hand-over in the change stream, for the transaction in which the publisher gives a shard up. */
+    String handOverSql() {
+        return "SELECT set_config('shardflake.handover', stream || ':' || mark, true) FROM shardflake.move_marker WHERE stream = %s;\n"
+                .formatted(Sql.quote(key));
+    }
+
+    /** SQL that names it like the publisher, for the transaction in which the subscriber gets the shard. */
+    String handOverSql(long atMark) {
+        return "SELECT set_config('shardflake.handover', %s, true);\n".formatted(Sql.quote(key + ":" + atMark));
+    }
+
     /** SQL for the subscriber that keeps it from getting further marks, and so from all that follows them. */
     String lockMarksSql() {
         return "SELECT FROM shardflake.move_marker WHERE stream = %s FOR UPDATE".formatted(Sql.quote(key));

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
+import org.shardflake.changes.ServerStream;
 import org.shardflake.compare.LargeObjects;
 import org.shardflake.deploy.EmptySearchPath;
 import org.shardflake.deploy.ShardSchemaCopy;
@@ -499,6 +500,16 @@ public final class Preflight {
                                 .formatted(source.name(), target.name()));
     }
 
+    private void checkChangeStream() throws SQLException {
+        ServerStream left = new ServerStream(source.name(), from);
+        Optional<ServerStream.Obstacle> obstacle = left.obstacle(new ServerStream(target.name(), to));
+        add(
+                "change-stream",
+                obstacle.isEmpty() ? Outcome.OK : Outcome.FAILED,
+                obstacle.map(ServerStream.Obstacle::what).orElse(left.isThere() ? "follows" : "none"),
+                obstacle.map(ServerStream.Obstacle::remedy).orElse(Advice.of("")));
+    }
+
     /** Compares the target's shards, if made like the source's, and finds anything that is not carried. */
     private void checkSchema() throws SQLException {
         ShardSchemaCopy schema = new ShardSchemaCopy(from, to);
@@ -636,6 +647,7 @@ public final class Preflight {
                 Advice.of("bring them with %s", CliCommand.REFERENCE_REPAIR),
                 from.createArrayOf("text", referenced.toArray()));
         checkChangeStreams(source.name(), from, "get no more changes of these shards when the move is done");
+        checkChangeStream();
         List<String> inbound = InboundSubscriptions.find(from, shards);
         add(
                 "inbound-subscriptions",

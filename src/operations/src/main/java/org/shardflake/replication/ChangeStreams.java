@@ -12,7 +12,8 @@ import org.shardflake.jdbc.Sql;
 
 /**
  * The user's own publications and logical slots whose readers get changes of shards, such as Debezium or a subscription of a warehouse.
- * A move takes the shards away from the readers of its source, and gives those of its target every row once more, as an insert.
+ * A move takes the shards away from the readers of its source, and gives those of its target every row once more, as an insert. The
+ * publications of the change stream follow moves, and do not count.
  */
 public final class ChangeStreams {
 
@@ -20,7 +21,7 @@ public final class ChangeStreams {
     private static final String FIND = """
             WITH publication AS (
                 SELECT p.pubname FROM pg_publication p
-                 WHERE p.pubname !~ '^shardflake_([mr][0-9]+|preflight)_'
+                 WHERE p.pubname !~ '^shardflake_([mr][0-9]+|preflight)_' AND p.pubname <> 'shardflake_cdc'
                    AND (p.puballtables
                         OR EXISTS (SELECT FROM pg_publication_rel r JOIN pg_class c ON c.oid = r.prrelid JOIN pg_namespace n ON n.oid = c.relnamespace
                                     WHERE r.prpubid = p.oid AND n.nspname = ANY (?))
@@ -29,7 +30,7 @@ public final class ChangeStreams {
             SELECT format('publication %s', pubname) AS name FROM publication
              UNION ALL
             SELECT format('slot %s (%s)', slot_name, plugin) FROM pg_replication_slots
-             WHERE slot_type = 'logical' AND database = current_database() AND slot_name !~ '^shardflake_[mr][0-9]+_'
+             WHERE slot_type = 'logical' AND database = current_database() AND slot_name !~ '^shardflake_[mr][0-9]+_' AND NOT (plugin = 'pgoutput' AND starts_with(slot_name, 'shardflake_cdc_'))
                AND slot_name !~ '^pg_[0-9]+_sync_[0-9]+_' AND (plugin <> 'pgoutput' OR EXISTS (SELECT FROM publication))
              ORDER BY 1
             """;

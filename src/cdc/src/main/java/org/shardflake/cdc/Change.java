@@ -1,0 +1,53 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cdc;
+
+import java.time.Instant;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A change of one row of a shard, or the emptying of a table.
+ *
+ * @param id its identity, to tell whether it was applied before
+ * @param server that sent it
+ * @param kind what was done
+ * @param table the table's name, without its schema, which is the shard
+ * @param row the row as it is now, by column, as text; a large value that an update did not change is missing. Empty for deletes
+ * @param key the values by which the row was identified before the change: of the primary key, or of the whole row for a table with
+ *     {@code REPLICA IDENTITY FULL}. Empty for inserts
+ * @param committedAt by the clock of that server
+ * @param isLast whether it is the last one of its transaction
+ */
+public record Change(
+        EventId id,
+        String server,
+        Kind kind,
+        String table,
+        Map<String, @Nullable String> row,
+        Map<String, @Nullable String> key,
+        Instant committedAt,
+        boolean isLast) {
+
+    /** The kinds of changes. */
+    public enum Kind {
+        INSERT,
+        UPDATE,
+        DELETE,
+        /** All rows of the table are gone. */
+        TRUNCATE
+    }
+
+    public Change {
+        row = Collections.unmodifiableMap(new LinkedHashMap<>(row));
+        key = Collections.unmodifiableMap(new LinkedHashMap<>(key));
+    }
+
+    Change asLast() {
+        return new Change(id, server, kind, table, row, key, committedAt, true);
+    }
+}

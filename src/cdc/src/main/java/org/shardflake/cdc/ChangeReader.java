@@ -1,0 +1,408 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cdc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * Reads the changes of all shards from the servers' slots: each change once, those of a shard in the order in which they were committed,
+ * also while shards move. For one thread.
+ *
+ * <p>The caller pulls: a server keeps what is not pulled. With what it applied, it stores {@link #positions}, best in one transaction, and
+ * passes them to {@link #open} after a restart. Then it calls {@link #confirm}, so that the servers can remove log.
+ *
+ * <p>A server that does not answer is tried again. A slot that has lost something is an error, {@link ChangesLostException}.
+ */
+public final class ChangeReader implements AutoCloseable {
+
+    /** The publication that {@code shardflake cdc create} makes on each server. */
+    static final String PUBLICATION = "shardflake_cdc";
+
+    private static final String APPLICATION = "shardflake cdc";
+    private static final Pattern NAME = Pattern.compile("[a-z0-9_]{1,40}");
+    private static final int ATTEMPTS = 20;
+    private static final long LOOK_NANOS = Duration.ofSeconds(2).toNanos();
+    private static final long PATIENCE_NANOS = Duration.ofMinutes(10).toNanos();
+
+    private final ShardCatalog catalog;
+    private final Function<Server, ServerUrl> urls;
+    private final String slot;
+    private final Positions positions;
+    private final Map<String, ServerReader> readers = new LinkedHashMap<>();
+    private long nextLook = System.nanoTime();
+    private int turn;
+
+    private ChangeReader(ShardCatalog catalog, Function<Server, ServerUrl> urls, String slot, Positions positions) {
+        this.catalog = catalog;
+        this.urls = urls;
+        this.slot = slot;
+        this.positions = positions;
+    }
+
+    /**
+     * Begins to read, with changes from now on. Creates the reader's slots, which keep log from then on.
+     *
+     * @param urls the URL of a server of the shard map, including what is needed to log in
+     * @param name of the reader, for its slots: 1 to 40 small letters, digits and underscores
+     * @throws ShardflakeException if there is no change stream, or there are slots of this name; no slot was created then
+     */
+    public static ChangeReader begin(ServerUrl catalog, Function<Server, ServerUrl> urls, String name) {
+        ShardCatalog map = ShardCatalog.at(catalog);
+        String slot = slot(name);
+        for (int attempt = 1; ; attempt++) {
+            ShardMap before = map.load();
+            for (Server server : before.servers()) {
+                if (look(urls.apply(server), server, slot).isPresent()) {
+                    throw new ShardflakeException(
+                            Kind.PRECONDITION,
+                            "%s has a slot %s already".formatted(server.name(), slot),
+                            "open the reader with its positions; or drop its slots with ChangeReader.drop",
+                            null);
+                }
+            }
+            Positions positions = create(before, urls, slot);
+            ShardMap after = map.load();
+            if (isEqual(before, after)) {
+                for (int shard = 0; shard < after.sharding().shardCount(); shard++) {
+                    positions.set(
+                            shard,
+                            new Owner(
+                                    after.server(shard).name(),
+                                    after.placement(shard).epoch(),
+                                    Optional.empty()));
+                }
+                return new ChangeReader(map, urls, slot, positions);
+            }
+            // A slot that was created while its shard went elsewhere may begin before or after that.
+            drop(before, urls, slot);
+            if (attempt == ATTEMPTS) {
+                throw new ShardflakeException(
+                        Kind.PRECONDITION,
+                        "shards were cut over at each of %s attempts to begin".formatted(ATTEMPTS),
+                        "begin when fewer shards move",
+                        null);
+            }
+        }
+    }
+
+    /**
+     * Continues after what a consumer has stored.
+     *
+     * @param positions the text of {@link #positions}
+     * @throws ShardflakeException if the text is of something else
+     */
+    public static ChangeReader open(
+            ServerUrl catalog, Function<Server, ServerUrl> urls, String name, String positions) {
+        return new ChangeReader(ShardCatalog.at(catalog), urls, slot(name), Positions.parse(positions));
+    }
+
+    /** Drops the slots of a reader that has ended, on all servers of the map. */
+    public static void drop(ServerUrl catalog, Function<Server, ServerUrl> urls, String name) {
+        drop(ShardCatalog.at(catalog).load(), urls, slot(name));
+    }
+
+    private static String slot(String name) {
+        if (!NAME.matcher(name).matches()) {
+            throw new ShardflakeException(
+                    Kind.USAGE,
+                    "'%s' is not a name for a change reader".formatted(name),
+                    "use 1 to 40 small letters, digits and underscores",
+                    null);
+        }
+        return PUBLICATION + "_" + name;
+    }
+
+    private static boolean isEqual(ShardMap before, ShardMap after) {
+        if (!before.servers().equals(after.servers())) {
+            return false;
+        }
+        for (int shard = 0; shard < before.sharding().shardCount(); shard++) {
+            if (before.placement(shard).epoch() != after.placement(shard).epoch()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The confirmed position of a slot. */
+    private static Optional<Long> look(ServerUrl url, Server server, String slot) {
+        return on(url, connection -> {
+            if (numbers(connection, "SELECT 1 FROM pg_publication WHERE pubname = ?", PUBLICATION)
+                    .isEmpty()) {
+                throw new ShardflakeException(
+                        Kind.PRECONDITION,
+                        "%s has no change stream".formatted(server.name()),
+                        Advice.of("create it with %s", CliCommand.CDC_CREATE),
+                        null);
+            }
+            return numbers(
+                            connection,
+                            "SELECT (confirmed_flush_lsn - '0/0')::bigint FROM pg_replication_slots WHERE slot_name = ?",
+                            slot)
+                    .stream()
+                    .findFirst();
+        });
+    }
+
+    /** Creates slots on all servers, or on none. */
+    private static Positions create(ShardMap map, Function<Server, ServerUrl> urls, String slot) {
+        Positions positions = new Positions();
+        try {
+            for (Server server : map.servers()) {
+                positions.set(server.name(), new Positions.Position(create(urls.apply(server), slot), 0, 0));
+            }
+            return positions;
+        } catch (ShardflakeException e) {
+            for (String server : positions.servers().keySet()) {
+                drop(urls.apply(map.server(server)), slot);
+            }
+            throw e;
+        }
+    }
+
+    private static long create(ServerUrl url, String slot) {
+        return on(url, connection -> {
+            boolean survivesFailover = connection.getMetaData().getDatabaseMajorVersion() >= 17;
+            return numbers(
+                            connection,
+                            survivesFailover
+                                    ? "SELECT (lsn - '0/0')::bigint FROM pg_create_logical_replication_slot(?, 'pgoutput', failover => true)"
+                                    : "SELECT (lsn - '0/0')::bigint FROM pg_create_logical_replication_slot(?, 'pgoutput')",
+                            slot)
+                    .get(0);
+        });
+    }
+
+    private static void drop(ShardMap map, Function<Server, ServerUrl> urls, String slot) {
+        for (Server server : map.servers()) {
+            drop(urls.apply(server), slot);
+        }
+    }
+
+    private static void drop(ServerUrl url, String slot) {
+        on(
+                url,
+                connection -> numbers(
+                        connection,
+                        "SELECT 1 FROM (SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = ?) dropped",
+                        slot));
+    }
+
+    @FunctionalInterface
+    private interface Work<T> {
+        T run(Connection connection) throws SQLException;
+    }
+
+    private static <T> T on(ServerUrl url, Work<T> work) {
+        try (Connection connection = url.connect(APPLICATION)) {
+            return work.run(connection);
+        } catch (SQLException e) {
+            throw new ShardflakeException("%s: %s".formatted(url.hosts(), e.getMessage()), e);
+        }
+    }
+
+    private static List<Long> numbers(Connection connection, String sql, String parameter) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setString(1, parameter);
+            try (ResultSet row = statement.executeQuery()) {
+                List<Long> found = new ArrayList<>();
+                while (row.next()) {
+                    found.add(row.getLong(1));
+                }
+                return found;
+            }
+        }
+    }
+
+    /**
+     * The next change.
+     *
+     * @param patience how long to wait for one
+     * @return empty if none came in this time; {@link #positions} may have changed even so
+     * @throws ChangesLostException if changes are lost
+     * @throws ShardflakeException if a server has not answered for ten minutes, or the thread is interrupted
+     */
+    public Optional<Change> poll(Duration patience) {
+        long until = System.nanoTime() + patience.toNanos();
+        while (true) {
+            lookForServers();
+            List<ServerReader> all = List.copyOf(readers.values());
+            for (int i = 0; i < all.size(); i++) {
+                ServerReader reader = all.get((turn + i) % all.size());
+                Change change = reader.next();
+                if (change != null) {
+                    turn = (turn + i + (change.isLast() ? 1 : 0)) % all.size();
+                    return Optional.of(change);
+                }
+                SQLException failure = reader.failure();
+                if (failure != null && reader.failingNanos() > PATIENCE_NANOS) {
+                    throw new ShardflakeException(
+                            "a server has not answered for ten minutes: %s".formatted(failure.getMessage()), failure);
+                }
+            }
+            if (System.nanoTime() - until >= 0) {
+                return Optional.empty();
+            }
+            try {
+                Thread.sleep(2);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new ShardflakeException("interrupted", e);
+            }
+        }
+    }
+
+    /** The positions up to which changes were pulled, stored by the caller with what came of them. */
+    public String positions() {
+        return positions.toString();
+    }
+
+    /**
+     * Lets the servers remove the log of what a consumer has stored.
+     *
+     * @param stored the text of {@link #positions}, which {@link #open} will get
+     */
+    public void confirm(String stored) {
+        Positions.parse(stored).servers().forEach((server, position) -> {
+            ServerReader reader = readers.get(server);
+            if (reader != null) {
+                reader.confirm(position.end());
+            }
+        });
+    }
+
+    /** The shards that have arrived on a server, but not yet left another one as far as that was read; empty as a rule. */
+    public List<String> waiting() {
+        List<String> waiting = new ArrayList<>();
+        readers.forEach((server, reader) -> {
+            Journal held = reader.held();
+            if (held != null) {
+                waiting.add("%s waits for what %s has sent of shard %s"
+                        .formatted(server, positions.owner(held.shard()).server(), held.shard()));
+            }
+        });
+        return waiting;
+    }
+
+    /** Servers that were added get a slot; no shard goes there before. */
+    private void lookForServers() {
+        if (System.nanoTime() - nextLook < 0) {
+            return;
+        }
+        nextLook = System.nanoTime() + LOOK_NANOS;
+        ShardMap map;
+        try {
+            map = catalog.load();
+        } catch (ShardflakeException e) {
+            if (readers.isEmpty()) {
+                throw e;
+            }
+            return; // Reading needs no catalog.
+        }
+        for (Server server : map.servers()) {
+            if (!readers.containsKey(server.name())
+                    && (positions.servers().containsKey(server.name()) || joins(server))) {
+                readers.put(
+                        server.name(), new ServerReader(server.name(), urls.apply(server), slot, positions, journals));
+            }
+        }
+        for (String known : List.copyOf(positions.servers().keySet())) {
+            boolean isThere =
+                    map.servers().stream().anyMatch(server -> server.name().equals(known));
+            if (!isThere && !positions.needs(known)) {
+                ServerReader gone = readers.remove(known);
+                if (gone != null) {
+                    gone.close();
+                }
+                positions.servers().remove(known);
+            }
+        }
+    }
+
+    /** Whether a new server has a slot from now on. If it does not answer, or has no publication yet, it is tried again. */
+    private boolean joins(Server server) {
+        try {
+            ServerUrl url = urls.apply(server);
+            // One that was created before, but whose position was not stored, has not been read.
+            long begin = look(url, server, slot).orElseGet(() -> create(url, slot));
+            positions.set(server.name(), new Positions.Position(begin, 0, 0));
+            return true;
+        } catch (ShardflakeException e) {
+            return false;
+        }
+    }
+
+    private final ServerReader.Journals journals = new ServerReader.Journals() {
+        @Override
+        public boolean take(String server, Journal line) {
+            Owner owner = positions.owner(line.shard());
+            boolean isOwners = owner.server().equals(server);
+            if (!line.arrives()) {
+                if (isOwners && line.epoch() > owner.epoch()) {
+                    positions.set(
+                            line.shard(),
+                            new Owner(
+                                    server,
+                                    owner.epoch(),
+                                    Optional.of(line.handOver().orElse(""))));
+                }
+                return true;
+            }
+            if (line.epoch() <= owner.epoch()) {
+                if (isOwners && line.epoch() == owner.epoch()) {
+                    // It has stayed after an attempt at a cutover.
+                    positions.set(line.shard(), new Owner(server, owner.epoch(), Optional.empty()));
+                }
+                return true;
+            }
+            if (line.handOver().isEmpty()) {
+                throw new ChangesLostException("%s got shard %s with epoch %s, but not from %s, which had it"
+                        .formatted(server, line.shard(), line.epoch(), owner.server()));
+            }
+            if (!owner.left().equals(line.handOver())) {
+                return false;
+            }
+            positions.set(line.shard(), new Owner(server, line.epoch(), Optional.empty()));
+            return true;
+        }
+
+        @Override
+        public long epoch(String server, int shard) {
+            Owner owner = positions.owner(shard);
+            if (!owner.server().equals(server) || owner.left().isPresent()) {
+                throw new ChangesLostException(
+                        "%s sent a change of shard %s, which is %s's: its publication was out of step"
+                                .formatted(server, shard, owner.server()));
+            }
+            return owner.epoch();
+        }
+    };
+
+    /** Ends the connections. The slots stay, and keep what was not confirmed. */
+    @Override
+    public void close() {
+        readers.values().forEach(ServerReader::close);
+        readers.clear();
+    }
+}

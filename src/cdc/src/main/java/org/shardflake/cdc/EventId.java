@@ -1,0 +1,34 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cdc;
+
+import java.util.Comparator;
+
+/**
+ * The identity of a change, the same however often it is read. Those of one shard are ordered as the changes were committed.
+ *
+ * @param shard 0..8191
+ * @param epoch of the shard map, which grows with each change of the shard's server
+ * @param lsn the position of its transaction's commit in that server's log, in bytes
+ * @param number its place in the transaction, from 1
+ */
+public record EventId(int shard, long epoch, long lsn, long number) implements Comparable<EventId> {
+
+    private static final Comparator<EventId> ORDER = Comparator.comparingInt(EventId::shard)
+            .thenComparingLong(EventId::epoch)
+            .thenComparing(EventId::lsn, Long::compareUnsigned)
+            .thenComparingLong(EventId::number);
+
+    @Override
+    public int compareTo(EventId other) {
+        return ORDER.compare(this, other);
+    }
+
+    /** For example {@code 7/12/0-16B3748/2}. */
+    @Override
+    public String toString() {
+        return "%s/%s/%X-%X/%s".formatted(shard, epoch, lsn >>> 32, lsn & 0xFFFFFFFFL, number);
+    }
+}

@@ -1,0 +1,32 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cdc;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A message of a server. */
+sealed interface Message {
+
+    record Begin(long commit, Instant committedAt) implements Message {}
+
+    record Commit(long end) implements Message {}
+
+    record Table(int relation, String schema, String name, List<String> columns, List<Boolean> keys)
+            implements Message {}
+
+    record Row(Change.Kind kind, Table table, Map<String, @Nullable String> row, Map<String, @Nullable String> key)
+            implements Message {}
+
+    record Truncate(List<Table> tables) implements Message {}
+
+    /** A line of the journal. */
+    record Journal(String content) implements Message {}
+
+    /** Something without meaning to a reader. */
+    record Other() implements Message {}
+}

@@ -1,0 +1,141 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cdc;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.postgresql.replication.LogSequenceNumber;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
+import org.shardflake.Sharding;
+
+/** The state that a reader needs to continue, as text. For one thread. */
+final class Positions {
+
+    private static final String HEAD = "shardflake-cdc 1";
+
+    /**
+     * The position up to which a server was read.
+     *
+     * @param end of the last transaction that was read as a whole
+     * @param commit the position of the commit of one that was read in part, or 0
+     * @param number how many of its changes were read
+     */
+    record Position(long end, long commit, long number) {
+
+        /** Whether a change was read before. */
+        boolean includes(long itsCommit, long itsNumber) {
+            return Long.compareUnsigned(itsCommit, end) < 0 || (commit == itsCommit && itsNumber <= number);
+        }
+    }
+
+    private final Map<String, Position> servers = new TreeMap<>();
+    private final Map<Integer, Owner> owners = new TreeMap<>();
+
+    static Positions parse(String text) {
+        Positions positions = new Positions();
+        String[] lines = text.strip().split("\n", -1);
+        try {
+            if (!lines[0].equals(HEAD)) {
+                throw new IllegalArgumentException("it does not begin with " + HEAD);
+            }
+            for (int i = 1; i < lines.length; i++) {
+                String[] words = lines[i].split(" ", -1);
+                switch (words[0]) {
+                    case "server" ->
+                        positions.servers.put(
+                                words[1], new Position(lsn(words[2]), lsn(words[3]), Long.parseLong(words[4])));
+                    case "shards" ->
+                        ShardSet.parse(words[1]).stream()
+                                .forEach(shard -> positions.owners.put(
+                                        shard,
+                                        new Owner(
+                                                words[3],
+                                                Long.parseLong(words[2]),
+                                                words.length > 4 ? Optional.of(words[4]) : Optional.empty())));
+                    default -> throw new IllegalArgumentException("line %s is unknown".formatted(i + 1));
+                }
+            }
+        } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+            throw new ShardflakeException(
+                    ShardflakeException.Kind.USAGE,
+                    "these are not the positions of a change reader: %s".formatted(e.getMessage()),
+                    "pass the text of ChangeReader.positions as it was stored",
+                    e);
+        }
+        return positions;
+    }
+
+    private static long lsn(String text) {
+        return LogSequenceNumber.valueOf(text).asLong();
+    }
+
+    private static String text(long lsn) {
+        return LogSequenceNumber.valueOf(lsn).asString();
+    }
+
+    Map<String, Position> servers() {
+        return servers;
+    }
+
+    Position of(String server) {
+        Position position = servers.get(server);
+        if (position == null) {
+            throw new IllegalStateException("no position of " + server);
+        }
+        return position;
+    }
+
+    void set(String server, Position position) {
+        servers.put(server, position);
+    }
+
+    /** The owner of a shard, which the map had when the reader began. */
+    Owner owner(int shard) {
+        Owner owner = owners.get(shard);
+        if (owner == null) {
+            throw new ChangesLostException(
+                    "shard %s is not one of those that there were when the reader began".formatted(shard));
+        }
+        return owner;
+    }
+
+    void set(int shard, Owner owner) {
+        owners.put(shard, owner);
+    }
+
+    /** Whether the reader takes changes of some shard from a server. */
+    boolean needs(String server) {
+        return owners.values().stream().anyMatch(owner -> owner.server().equals(server));
+    }
+
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder(HEAD);
+        servers.forEach((server, position) -> text.append("\nserver %s %s %s %s"
+                .formatted(server, text(position.end()), text(position.commit()), position.number())));
+        Map<Owner, TreeSet<Integer>> shards = new LinkedHashMap<>();
+        owners.forEach((shard, owner) ->
+                shards.computeIfAbsent(owner, its -> new TreeSet<>()).add(shard));
+        shards.forEach((owner, its) -> text.append("\nshards %s %s %s%s"
+                .formatted(
+                        ShardSet.of(its),
+                        owner.epoch(),
+                        owner.server(),
+                        owner.left().map(left -> " " + left).orElse(""))));
+        return text.toString();
+    }
+
+    static int shard(String schema) {
+        int shard = Integer.parseInt(schema.substring("shard_".length()));
+        if (!Sharding.schema(shard).equals(schema)) {
+            throw new IllegalArgumentException(schema);
+        }
+        return shard;
+    }
+}

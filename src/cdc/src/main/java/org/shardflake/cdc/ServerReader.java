@@ -1,0 +1,306 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cdc;
+
+import java.nio.ByteBuffer;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.jdbc.PreferQueryMode;
+import org.postgresql.replication.LogSequenceNumber;
+import org.postgresql.replication.PGReplicationStream;
+import org.shardflake.server.ServerUrl;
+
+/** Reads one server's slot, and the changes in it that were not read before. For one thread. */
+final class ServerReader implements AutoCloseable {
+
+    private static final String APPLICATION = "shardflake cdc";
+    private static final long STATUS_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+    private final String name;
+    private final ServerUrl url;
+    private final String slot;
+    private final Journals journals;
+    private final Positions positions;
+
+    private @Nullable Connection connection;
+    private @Nullable PGReplicationStream stream;
+    private Decoder decoder = new Decoder();
+    private Message.@Nullable Begin begin;
+    private long number;
+    private @Nullable Journal held;
+
+    /** Changes of the transaction that is being read. */
+    private final Deque<Change> waiting = new ArrayDeque<>();
+
+    /** The end of that transaction, once all of it was read, or 0. */
+    private long end;
+
+    private long confirmed;
+    private long lastStatus = System.nanoTime();
+    private long failingSince;
+    private long retryAt = System.nanoTime();
+    private @Nullable SQLException failure;
+
+    /** Decides about shards that leave and arrive. */
+    interface Journals {
+
+        /** Takes note of a line; false if it has to wait for what another server sends. */
+        boolean take(String server, Journal line);
+
+        /** The epoch of a shard, whose changes a server has sent. */
+        long epoch(String server, int shard);
+    }
+
+    ServerReader(String name, ServerUrl url, String slot, Positions positions, Journals journals) {
+        this.name = name;
+        this.url = url;
+        this.slot = slot;
+        this.positions = positions;
+        this.journals = journals;
+        this.confirmed = positions.of(name).end();
+    }
+
+    /** The next change, or null if none has come, or it has to wait for another server. */
+    @Nullable
+    Change next() {
+        if (stream == null && (System.nanoTime() - retryAt < 0 || !connect())) {
+            return null;
+        }
+        try {
+            Change next = read();
+            failure = null;
+            return next;
+        } catch (SQLException e) {
+            fail(e);
+            return null;
+        }
+    }
+
+    /** The line of the journal that has to wait for another server, or null. */
+    @Nullable
+    Journal held() {
+        return held;
+    }
+
+    /** The reason for which there is no connection, or null. */
+    @Nullable
+    SQLException failure() {
+        return failure;
+    }
+
+    long failingNanos() {
+        return failure == null ? 0 : System.nanoTime() - failingSince;
+    }
+
+    private void fail(SQLException e) {
+        if (failure == null) {
+            failingSince = System.nanoTime();
+        }
+        failure = e;
+        retryAt = System.nanoTime() + RETRY_NANOS;
+        close();
+    }
+
+    /** Begins again after the last transaction that was read as a whole; what was read of the next one is left out. */
+    private boolean connect() {
+        try {
+            checkSlot();
+            Connection opened = url.connect(APPLICATION, source -> {
+                source.setReplication("database");
+                source.setPreferQueryMode(PreferQueryMode.SIMPLE);
+                source.setAssumeMinServerVersion("15");
+            });
+            connection = opened;
+            stream = opened.unwrap(PGConnection.class)
+                    .getReplicationAPI()
+                    .replicationStream()
+                    .logical()
+                    .withSlotName(slot)
+                    .withStartPosition(
+                            LogSequenceNumber.valueOf(positions.of(name).end()))
+                    .withStatusInterval(10, TimeUnit.SECONDS)
+                    .withAutomaticFlush(false)
+                    .withSlotOption("proto_version", 1)
+                    .withSlotOption("publication_names", ChangeReader.PUBLICATION)
+                    .withSlotOption("messages", "true")
+                    .start();
+            report();
+            return true;
+        } catch (SQLException e) {
+            fail(e);
+            return false;
+        }
+    }
+
+    private void checkSlot() throws SQLException {
+        try (Connection control = url.connect(APPLICATION);
+                PreparedStatement statement = control.prepareStatement(
+                        "SELECT wal_status, confirmed_flush_lsn::text FROM pg_replication_slots WHERE slot_name = ? AND database = current_database()")) {
+            statement.setString(1, slot);
+            try (ResultSet row = statement.executeQuery()) {
+                if (!row.next()) {
+                    throw new ChangesLostException("%s has no slot %s any more".formatted(name, slot));
+                }
+                if ("lost".equals(row.getString(1))) {
+                    throw new ChangesLostException(
+                            "slot %s of %s has lost the log that the reader needs".formatted(slot, name));
+                }
+                LogSequenceNumber there = LogSequenceNumber.valueOf(row.getString(2));
+                if (Long.compareUnsigned(there.asLong(), positions.of(name).end()) > 0) {
+                    throw new ChangesLostException(
+                            "slot %s of %s is at %s, and the reader's position is %s: someone else has read it, or the positions are old"
+                                    .formatted(
+                                            slot,
+                                            name,
+                                            there.asString(),
+                                            LogSequenceNumber.valueOf(
+                                                            positions.of(name).end())
+                                                    .asString()));
+                }
+            }
+        }
+    }
+
+    private @Nullable Change read() throws SQLException {
+        PGReplicationStream reading = stream;
+        if (reading == null) {
+            return null;
+        }
+        if (System.nanoTime() - lastStatus > STATUS_NANOS) {
+            report();
+        }
+        while (true) {
+            // The latest is kept until it is known whether its transaction has another one.
+            if (waiting.size() > 1 || (end != 0 && !waiting.isEmpty())) {
+                return deliver(waiting.remove());
+            }
+            if (held != null) {
+                if (!journals.take(name, held)) {
+                    return null;
+                }
+                held = null;
+            }
+            ByteBuffer bytes = reading.readPending();
+            if (bytes == null) {
+                if (begin == null) {
+                    advance(reading.getLastReceiveLSN().asLong());
+                }
+                return null;
+            }
+            take(decoder.decode(bytes));
+        }
+    }
+
+    private Change deliver(Change change) {
+        if (waiting.isEmpty() && end != 0) {
+            advance(end);
+            end = 0;
+            return change.asLast();
+        }
+        positions.set(
+                name,
+                new Positions.Position(
+                        positions.of(name).end(), change.id().lsn(), change.id().number()));
+        return change;
+    }
+
+    /** Nothing that this server has sent until a position is left to be read. */
+    private void advance(long to) {
+        if (Long.compareUnsigned(to, positions.of(name).end()) > 0) {
+            positions.set(name, new Positions.Position(to, 0, 0));
+        }
+    }
+
+    private void take(Message message) {
+        if (message instanceof Message.Begin its) {
+            begin = its;
+            number = 0;
+        } else if (message instanceof Message.Commit its) {
+            begin = null;
+            if (waiting.isEmpty()) {
+                advance(its.end());
+            } else {
+                end = its.end();
+            }
+        } else if (message instanceof Message.Journal its) {
+            Journal line = Journal.parse(its.content());
+            if (!journals.take(name, line)) {
+                held = line;
+            }
+        } else if (message instanceof Message.Row its) {
+            add(its.kind(), its.table(), its.row(), its.key());
+        } else if (message instanceof Message.Truncate its) {
+            for (Message.Table table : its.tables()) {
+                add(Change.Kind.TRUNCATE, table, Map.of(), Map.of());
+            }
+        }
+    }
+
+    private void add(
+            Change.Kind kind,
+            Message.Table table,
+            Map<String, @Nullable String> row,
+            Map<String, @Nullable String> key) {
+        Message.Begin transaction = begin;
+        if (transaction == null) {
+            throw new IllegalStateException("%s sent a change outside of a transaction".formatted(name));
+        }
+        number++;
+        if (positions.of(name).includes(transaction.commit(), number)) {
+            return;
+        }
+        int shard = Positions.shard(table.schema());
+        EventId id = new EventId(shard, journals.epoch(name, shard), transaction.commit(), number);
+        waiting.add(new Change(id, name, kind, table.name(), row, key, transaction.committedAt(), false));
+    }
+
+    /** The consumer has stored the position; what came before is not needed any more. */
+    void confirm(long to) {
+        if (Long.compareUnsigned(to, confirmed) > 0) {
+            confirmed = to;
+            lastStatus = System.nanoTime() - STATUS_NANOS;
+        }
+    }
+
+    /** Tells the server how far the consumer has come, and that we are there. */
+    private void report() throws SQLException {
+        PGReplicationStream reading = stream;
+        if (reading != null) {
+            LogSequenceNumber position = LogSequenceNumber.valueOf(confirmed);
+            reading.setFlushedLSN(position);
+            reading.setAppliedLSN(position);
+            reading.forceUpdateStatus();
+            lastStatus = System.nanoTime();
+        }
+    }
+
+    @Override
+    public void close() {
+        Connection closing = connection;
+        connection = null;
+        stream = null;
+        decoder = new Decoder();
+        begin = null;
+        held = null;
+        waiting.clear();
+        end = 0;
+        if (closing != null) {
+            try {
+                closing.close();
+            } catch (SQLException e) {
+                // It has ended.
+            }
+        }
+    }
+}

@@ -1,0 +1,456 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cdc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+import org.shardflake.changes.ChangeStream;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.move.AccountShards;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.MoveStep;
+import org.shardflake.move.Mover;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.server.MoveServer;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.server.ServerUrl;
+import org.shardflake.sql.FunctionLibrary;
+
+/** A reader applies the changes of all servers to one plain database, which refuses each that comes twice, too early or not at all. */
+class ChangeReaderIT {
+
+    private static final int SHARDS = 8;
+    private static final String NAME = "sink";
+    private static final int AHEAD = 300;
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(4);
+
+    @TempDir
+    Path directory;
+
+    private AccountShards shards;
+    private ChangeStream stream;
+    private Connection sink;
+    private final AtomicLong written = new AtomicLong();
+    private final AtomicLong read = new AtomicLong();
+    private final Map<Integer, EventId> latest = new HashMap<>();
+
+    @BeforeEach
+    void create() throws Exception {
+        shards = AccountShards.createWithLibraries(postgres, 2, SHARDS, directory);
+        stream = new ChangeStream(shards.catalogUrl(), server -> url(server.name()), voice -> {});
+        stream.create();
+        sink = postgres.database(2).connect();
+        execute("DROP SCHEMA IF EXISTS sink CASCADE; CREATE SCHEMA sink");
+        execute(
+                "CREATE TABLE sink.account (shard int, id bigint, uid bigint, balance bigint, note text, PRIMARY KEY (shard, id))");
+        execute(
+                "CREATE TABLE sink.entry (shard int, id bigint, account_id bigint, amount bigint, key uuid, created_at timestamptz, PRIMARY KEY (shard, id))");
+        execute(
+                "CREATE TABLE sink.tag (shard int, account_id bigint, name text, PRIMARY KEY (shard, account_id, name))");
+        execute("CREATE TABLE sink.positions (positions text); INSERT INTO sink.positions VALUES (NULL)");
+        sink.setAutoCommit(false);
+    }
+
+    private ServerUrl url(String server) {
+        return server.equals("db3") ? ServerUrl.parse(postgres.database(3).uri()) : shards.url(server);
+    }
+
+    @Test
+    void appliesEachChangeOnceAndInOrder() throws Exception {
+        run(new Random(7), 3);
+    }
+
+    @Test
+    @Tag("full")
+    void appliesEachChangeOnceAndInOrderThroughManyMoves() throws Exception {
+        run(new Random(), 60);
+    }
+
+    private void run(Random random, int moves) throws Exception {
+        AtomicBoolean stopped = new AtomicBoolean();
+        ExecutorService threads = Executors.newCachedThreadPool();
+        String begun;
+        try (ChangeReader reader = ChangeReader.begin(shards.catalogUrl(), server -> url(server.name()), NAME)) {
+            begun = reader.positions();
+        }
+        store(begun);
+        sink.commit();
+        try (ShardRouter router = router()) {
+            List<Future<?>> writers = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                long seed = random.nextLong();
+                writers.add(threads.submit(() -> write(router, new Random(seed), stopped)));
+            }
+            long seed = random.nextLong();
+            Future<?> reading = threads.submit(() -> read(new Random(seed)));
+            addServer();
+            for (int i = 0; i < moves; i++) {
+                move(random, reading);
+            }
+            stopped.set(true);
+            for (Future<?> writer : writers) {
+                writer.get(60, TimeUnit.SECONDS);
+            }
+            for (int shard = 0; shard < SHARDS; shard++) {
+                long uid = shard;
+                router.run(uid, tx -> {
+                    try (var statement = tx.connection().createStatement()) {
+                        statement.execute(tx.sql(
+                                "INSERT INTO ${shard.schema}.account (uid, note) VALUES (%s, 'end')".formatted(uid)));
+                    }
+                });
+            }
+            reading.get(120, TimeUnit.SECONDS);
+        } finally {
+            stopped.set(true);
+            threads.shutdownNow();
+        }
+        compare();
+    }
+
+    private ShardRouter router() {
+        return ShardRouter.builder()
+                .catalog(postgres.database(2).uri())
+                .credentials(postgres.database(2).user(), postgres.database(2).password())
+                .build();
+    }
+
+    /** A server that the reader does not know when it begins. */
+    private void addServer() throws SQLException {
+        try (Connection connection = postgres.database(3).connect()) {
+            FunctionLibrary.deploy(connection);
+        }
+        shards.catalog()
+                .addServer(new Server("db3", postgres.database(3).uri().replaceFirst(":[^:@/]*@", "@")), "a test");
+        stream.create();
+    }
+
+    private void move(Random random, Future<?> reading) throws Exception {
+        ShardMap map = shards.catalog().load();
+        List<Server> servers = map.servers();
+        Server source = servers.get(random.nextInt(servers.size()));
+        if (map.shards(source).isEmpty()) {
+            source = map.server(random.nextInt(SHARDS));
+        }
+        List<Integer> its = new ArrayList<>(map.shards(source).stream().boxed().toList());
+        Collections.shuffle(its, random);
+        ShardSet moving = ShardSet.of(its.subList(0, Math.min(its.size(), 1 + random.nextInt(3))));
+        List<Server> others = new ArrayList<>(servers);
+        others.remove(source);
+        Server target = others.get(random.nextInt(others.size()));
+        AtomicInteger failing = new AtomicInteger(random.nextInt(3));
+        MoveStep where = List.of(MoveStep.FENCED, MoveStep.DRAINED, MoveStep.STAGED, MoveStep.SWITCHED)
+                .get(random.nextInt(4));
+        boolean killed = random.nextBoolean();
+        Mover mover = new Mover(
+                shards.catalogUrl(), name -> new MoveServer(name, url(name)), MoveSettings.DEFAULT, new MoveListener() {
+                    @Override
+                    public void reached(MoveStep step) {
+                        if (step == where && failing.getAndDecrement() > 0) {
+                            if (killed) {
+                                throw new AssertionError("killed by the test"); // Nothing is cleaned up.
+                            }
+                            throw new IllegalStateException("stopped by the test");
+                        }
+                    }
+                });
+        Move move = mover.record(source.name(), target.name(), moving, "a test");
+        mover.follow(move.id());
+        cutOver(mover, move, moving, reading);
+        if (random.nextBoolean()) {
+            ShardSet back = ShardSet.of(moving.stream().limit(2).toArray());
+            repeat(() -> mover.reverse(move.id(), back), reading);
+            if (back.equals(moving)) {
+                repeat(() -> mover.cancel(move.id(), Mover.End.BACK), reading);
+                return;
+            }
+            cutOver(mover, move, back, reading);
+        }
+        repeat(() -> mover.complete(move.id()), reading);
+    }
+
+    private static void cutOver(Mover mover, Move move, ShardSet moving, Future<?> reading) throws Exception {
+        repeat(() -> mover.cutOver(move.id(), moving), reading);
+    }
+
+    @FunctionalInterface
+    private interface Step {
+        void run() throws Exception;
+    }
+
+    /** Again after an interruption by the test, and while the reader has no slot on the new server yet. */
+    private static void repeat(Step step, Future<?> reading) throws Exception {
+        for (int attempt = 1; ; attempt++) {
+            if (reading.isDone()) {
+                reading.get();
+            }
+            try {
+                step.run();
+                return;
+            } catch (IllegalStateException | MoveException | AssertionError e) {
+                if (attempt == 200 || (e instanceof AssertionError && !"killed by the test".equals(e.getMessage()))) {
+                    throw e;
+                }
+                TimeUnit.MILLISECONDS.sleep(100);
+            }
+        }
+    }
+
+    private boolean write(ShardRouter router, Random random, AtomicBoolean stopped) throws Exception {
+        Map<Long, Long> accounts = new LinkedHashMap<>();
+        while (!stopped.get()) {
+            if (written.get() - read.get() > AHEAD) { // The reader is not to be left with more when they end.
+                Thread.onSpinWait();
+                continue;
+            }
+            written.incrementAndGet();
+            long uid = random.nextInt(SHARDS);
+            int what = random.nextInt(6);
+            List<Long> known = accounts.entrySet().stream()
+                    .filter(account -> account.getValue() == uid)
+                    .map(Map.Entry::getKey)
+                    .toList();
+            if (what == 0 || known.isEmpty()) {
+                long id = router.write(uid, tx -> {
+                    try (var statement = tx.connection().createStatement();
+                            ResultSet row = statement.executeQuery(tx.sql(
+                                    "INSERT INTO ${shard.schema}.account (uid, note) VALUES (%s, (SELECT string_agg(md5(random()::text), '') FROM generate_series(1, 200))) RETURNING id"
+                                            .formatted(uid)))) {
+                        row.next();
+                        return row.getLong(1);
+                    }
+                });
+                accounts.put(id, uid);
+            } else {
+                long id = known.get(random.nextInt(known.size()));
+                String sql = List.of(
+                                "UPDATE ${shard.schema}.account SET balance = balance + 1 WHERE id = %1$s",
+                                "UPDATE ${shard.schema}.account SET note = 'changed ' || balance WHERE id = %1$s; INSERT INTO ${shard.schema}.entry (account_id, amount, key) VALUES (%1$s, 1, gen_random_uuid()), (%1$s, 2, gen_random_uuid())",
+                                "INSERT INTO ${shard.schema}.tag VALUES (%1$s, 'a') ON CONFLICT DO NOTHING; UPDATE ${shard.schema}.tag SET name = 'b' || random() WHERE account_id = %1$s AND name = 'a'",
+                                "DELETE FROM ${shard.schema}.account WHERE id = %1$s; DELETE FROM ${shard.schema}.tag WHERE account_id = %1$s",
+                                "UPDATE ${shard.schema}.entry SET amount = amount + 1 WHERE account_id = %1$s")
+                        .get(what - 1)
+                        .formatted(id);
+                router.run(uid, tx -> {
+                    try (var statement = tx.connection().createStatement()) {
+                        statement.execute(tx.sql(sql));
+                    }
+                });
+                if (what == 4) {
+                    accounts.remove(id);
+                }
+            }
+        }
+        return true;
+    }
+
+    /** Applies changes until each shard's last row has come; ends in the middle of transactions now and then, and goes on. */
+    private boolean read(Random random) throws Exception {
+        int ends = 0;
+        while (ends < SHARDS) {
+            int committedEnds = ends;
+            Map<Integer, EventId> before = new HashMap<>(latest);
+            try (ChangeReader reader =
+                    ChangeReader.open(shards.catalogUrl(), server -> url(server.name()), NAME, stored())) {
+                int until = 1 + random.nextInt(2000);
+                for (int read = 0; read < until && ends < SHARDS; read++) {
+                    Optional<Change> next = reader.poll(Duration.ofMillis(200));
+                    if (next.isPresent()) {
+                        apply(next.get());
+                        this.read.addAndGet(next.get().isLast() ? 1 : 0);
+                        if ("end".equals(next.get().row().get("note"))) {
+                            ends++;
+                        }
+                    }
+                    if (next.isEmpty() || ends == SHARDS || random.nextInt(10) == 0) {
+                        store(reader.positions());
+                        sink.commit();
+                        reader.confirm(reader.positions());
+                        committedEnds = ends;
+                        before = new HashMap<>(latest);
+                    }
+                }
+            }
+            sink.rollback();
+            ends = committedEnds;
+            latest.clear();
+            latest.putAll(before);
+        }
+        return true;
+    }
+
+    private void apply(Change change) throws SQLException {
+        int shard = change.id().shard();
+        EventId previous = latest.put(shard, change.id());
+        assertThat(previous == null || previous.compareTo(change.id()) < 0)
+                .as("%s after %s", change, previous)
+                .isTrue();
+        Map<String, @Nullable String> row = change.row();
+        List<@Nullable String> values = new ArrayList<>();
+        String sql = switch (change.kind()) {
+            case INSERT -> {
+                values.addAll(row.values());
+                yield "INSERT INTO sink.%s (shard, %s) VALUES (%s, %s)"
+                        .formatted(
+                                change.table(),
+                                String.join(", ", row.keySet()),
+                                shard,
+                                row.keySet().stream()
+                                        .map(column -> cast(column))
+                                        .collect(Collectors.joining(", ")));
+            }
+            case UPDATE -> {
+                values.addAll(row.values());
+                values.addAll(change.key().values());
+                yield "UPDATE sink.%s SET %s WHERE shard = %s AND %s"
+                        .formatted(change.table(), list(row, ", "), shard, list(change.key(), " AND "));
+            }
+            case DELETE -> {
+                values.addAll(change.key().values());
+                yield "DELETE FROM sink.%s WHERE shard = %s AND %s"
+                        .formatted(change.table(), shard, list(change.key(), " AND "));
+            }
+            case TRUNCATE -> throw new AssertionError(change);
+        };
+        try (PreparedStatement statement = sink.prepareStatement(sql)) {
+            for (int i = 0; i < values.size(); i++) {
+                statement.setString(i + 1, values.get(i));
+            }
+            assertThat(statement.executeUpdate()).as("rows of %s", change).isEqualTo(1);
+        }
+    }
+
+    private static String cast(String column) {
+        return "CAST(? AS %s)"
+                .formatted(
+                        switch (column) {
+                            case "note", "name" -> "text";
+                            case "key" -> "uuid";
+                            case "created_at" -> "timestamptz";
+                            default -> "bigint";
+                        });
+    }
+
+    private static String list(Map<String, @Nullable String> values, String separator) {
+        return values.keySet().stream()
+                .map(column -> column + " = " + cast(column))
+                .collect(Collectors.joining(separator));
+    }
+
+    private void compare() throws SQLException {
+        ShardMap map = shards.catalog().load();
+        Map<String, String> columns = Map.of(
+                "account",
+                "id, uid, balance, note",
+                "entry",
+                "id, account_id, amount, key, created_at",
+                "tag",
+                "account_id, name");
+        for (int shard = 0; shard < SHARDS; shard++) {
+            try (Connection there = url(map.server(shard).name()).connect("a test")) {
+                for (Map.Entry<String, String> table : columns.entrySet()) {
+                    String hash =
+                            "SELECT count(*) || ' rows ' || COALESCE(md5(string_agg(md5(t::text), '' ORDER BY md5(t::text))), '') FROM (SELECT %s FROM %s) t";
+                    assertThat(text(
+                                    sink,
+                                    hash.formatted(
+                                            table.getValue(),
+                                            "sink.%s WHERE shard = %s".formatted(table.getKey(), shard))))
+                            .as("%s of shard %s", table.getKey(), shard)
+                            .isEqualTo(text(
+                                    there,
+                                    hash.formatted(table.getValue(), Sharding.schema(shard) + "." + table.getKey())));
+                }
+            }
+        }
+        assertThat(Long.parseLong(text(sink, "SELECT count(*) FROM sink.account")))
+                .isGreaterThan(SHARDS);
+    }
+
+    private static String text(Connection connection, String sql) throws SQLException {
+        try (var statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return row.getString(1);
+        }
+    }
+
+    private void execute(String sql) throws SQLException {
+        try (var statement = sink.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    private void store(String positions) throws SQLException {
+        try (PreparedStatement statement = sink.prepareStatement("UPDATE sink.positions SET positions = ?")) {
+            statement.setString(1, positions);
+            statement.executeUpdate();
+        }
+    }
+
+    private String stored() throws SQLException {
+        return text(sink, "SELECT positions FROM sink.positions");
+    }
+
+    @Test
+    void aLostSlotIsAnErrorAndNotAGap() throws Exception {
+        String positions;
+        try (ChangeReader reader = ChangeReader.begin(shards.catalogUrl(), server -> url(server.name()), NAME)) {
+            positions = reader.positions();
+        }
+        shards.execute("db1", "INSERT INTO shard_0001.account (uid) VALUES (1)");
+        shards.execute("db1", "SELECT pg_replication_slot_advance('shardflake_cdc_sink', pg_current_wal_insert_lsn())");
+        try (ChangeReader reader =
+                ChangeReader.open(shards.catalogUrl(), server -> url(server.name()), NAME, positions)) {
+            assertThatThrownBy(() -> reader.poll(Duration.ofSeconds(30)))
+                    .isInstanceOf(ChangesLostException.class)
+                    .hasMessageContaining("someone else has read it");
+        }
+        shards.execute("db1", "SELECT pg_drop_replication_slot('shardflake_cdc_sink')");
+        try (ChangeReader reader =
+                ChangeReader.open(shards.catalogUrl(), server -> url(server.name()), NAME, positions)) {
+            assertThatThrownBy(() -> reader.poll(Duration.ofSeconds(30)))
+                    .isInstanceOf(ChangesLostException.class)
+                    .hasMessageContaining("db1 has no slot shardflake_cdc_sink any more");
+        }
+    }
+}

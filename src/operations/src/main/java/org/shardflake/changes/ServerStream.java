@@ -1,0 +1,259 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.changes;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.IntToLongFunction;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.jdbc.Plural;
+import org.shardflake.jdbc.Poll;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.replication.Replication;
+
+/** The change stream of one server. For one thread. */
+public final class ServerStream {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    /** So few that a cutover waits for the lock on placements only briefly. */
+    private static final int SHARDS_A_TRANSACTION = 10;
+
+    /**
+     * What a server remembers is exact at each moment. A shard that no move brought or took has no line, and is where the map has it; one
+     * that accepts writes where the map has it was opened by hand.
+     */
+    private static final String EXPECTED = """
+            WITH publication AS (SELECT oid FROM pg_publication WHERE pubname = 'shardflake_cdc'),
+            sent AS (SELECT prrelid FROM pg_publication_rel JOIN publication p ON p.oid = prpubid),
+            named AS (
+                SELECT c.oid, format('%I.%I', n.nspname, c.relname) AS name, c.relispartition, c.relkind,
+                       CASE WHEN p.here IS NULL THEN n.nspname = ANY (?) ELSE p.here OR n.nspname = ANY (?) AND NOT shardflake.is_fenced(p.shard) END AS here
+                  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                  LEFT JOIN shardflake.placement p ON n.nspname = shardflake.shard_schema(p.shard)
+                 WHERE n.nspname ~ '^shard_[0-9]{4}$' AND c.relkind IN ('r', 'p') AND c.relpersistence = 'p')
+            """;
+
+    private static final String MISSING = EXPECTED
+            + "SELECT name FROM named WHERE here AND NOT relispartition AND NOT EXISTS (SELECT FROM sent WHERE prrelid = named.oid) ORDER BY name COLLATE \"C\"";
+
+    private static final String SURPLUS = EXPECTED
+            + "SELECT name FROM named WHERE NOT here AND EXISTS (SELECT FROM sent WHERE prrelid = named.oid) ORDER BY name COLLATE \"C\"";
+
+    private static final String UNPUBLISHABLE = EXPECTED
+            + "SELECT name FROM named WHERE here AND NOT relispartition AND NOT shardflake.is_publishable(named.oid) ORDER BY name COLLATE \"C\"";
+
+    private static final String READERS = """
+            SELECT slot_name, active, wal_status IS NOT DISTINCT FROM 'lost',
+                   COALESCE(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, restart_lsn), 0)::bigint
+              FROM pg_replication_slots
+             WHERE slot_type = 'logical' AND database = current_database() AND starts_with(slot_name, ?) ORDER BY 1
+            """;
+
+    private static final String MAY_CHANGE = """
+            SELECT pg_has_role(pubowner, 'USAGE')
+               AND (SELECT bool_and(has_function_privilege(f.oid, 'EXECUTE')) FROM pg_proc f
+                     WHERE f.pronamespace = 'pg_catalog'::regnamespace AND f.proname = 'pg_logical_emit_message'
+                       AND oidvectortypes(f.proargtypes) LIKE 'boolean, text, text%')
+              FROM pg_publication WHERE pubname = ?
+            """;
+
+    private static final String RECORD_OPENED = """
+            SELECT shardflake.record_placement(shard, ?, true) FROM shardflake.placement
+             WHERE shard = ? AND NOT here AND to_regnamespace(shardflake.shard_schema(shard)) IS NOT NULL AND NOT shardflake.is_fenced(shard)
+            """;
+
+    /** The owner of all tables, with whose role deployments add more. */
+    private static final String OWNER = """
+            SELECT quote_ident(min(pg_get_userbyid(c.relowner))) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+             WHERE n.nspname ~ '^shard_[0-9]{4}$' AND c.relkind IN ('r', 'p')
+            HAVING min(c.relowner::bigint) = max(c.relowner::bigint) AND min(c.relowner::bigint) <> (SELECT oid::bigint FROM pg_roles WHERE rolname = current_user)
+            """;
+
+    private final String name;
+    private final Connection connection;
+
+    /** @param connection to the server's primary, in auto-commit mode */
+    public ServerStream(String name, Connection connection) {
+        this.name = name;
+        this.connection = connection;
+    }
+
+    /** Whether the publication exists. */
+    public boolean isThere() throws SQLException {
+        return Sql.isTrue(
+                connection, "SELECT EXISTS (SELECT FROM pg_publication WHERE pubname = ?)", ChangeStream.PUBLICATION);
+    }
+
+    /** The state of this server. */
+    public ChangeStreamStatus status(ShardSet shards) throws SQLException {
+        boolean isThere = isThere();
+        return new ChangeStreamStatus(
+                name,
+                isThere,
+                Replication.published(connection, ChangeStream.PUBLICATION).size(),
+                isThere ? list(MISSING, shards) : List.of(),
+                isThere ? list(SURPLUS, shards) : List.of(),
+                readers());
+    }
+
+    /** The slots of readers. */
+    public List<ChangeStreamStatus.Reader> readers() throws SQLException {
+        return Sql.list(
+                connection,
+                READERS,
+                row -> new ChangeStreamStatus.Reader(
+                        row.getString(1), row.getBoolean(2), row.getBoolean(3), row.getLong(4)),
+                ChangeStream.SLOT_PREFIX);
+    }
+
+    /** An obstacle to moving shards with their changes, and the remedy. */
+    public record Obstacle(String what, Advice remedy) {}
+
+    /** Finds the obstacle that keeps changes from following shards to another server, and to all who read them here. */
+    public Optional<Obstacle> obstacle(ServerStream target) throws SQLException {
+        if (isThere() != target.isThere()) {
+            return Optional.of(new Obstacle(
+                    "%s has no publication of the change stream".formatted(isThere() ? target.name : name),
+                    Advice.of("create it there with %s", CliCommand.CDC_CREATE)));
+        }
+        if (!isThere()) {
+            return Optional.empty();
+        }
+        List<String> there =
+                target.readers().stream().map(ChangeStreamStatus.Reader::slot).toList();
+        for (ChangeStreamStatus.Reader reader : readers()) {
+            if (!there.contains(reader.slot())) {
+                return Optional.of(new Obstacle(
+                        "%s has no slot %s, so its reader would lose what is written there"
+                                .formatted(target.name, reader.slot()),
+                        Advice.of(
+                                "start the reader, which creates the slot there, or create it; if the reader is gone for good, drop its slot on %s",
+                                name)));
+            }
+        }
+        for (ServerStream side : List.of(this, target)) {
+            if (!Sql.isTrue(side.connection, MAY_CHANGE, ChangeStream.PUBLICATION)) {
+                return Optional.of(new Obstacle(
+                        "the role may not change publication %s on %s, or may not write messages into the log"
+                                .formatted(ChangeStream.PUBLICATION, side.name),
+                        Advice.of("grant it the publication's owner, and EXECUTE on pg_logical_emit_message")));
+            }
+        }
+        return Optional.empty();
+    }
+
+    private List<String> list(String sql, ShardSet shards) throws SQLException {
+        return Sql.list(connection, sql, row -> row.getString(1), shards, shards);
+    }
+
+    /** Refuses what would make the stream incomplete, before anything is changed anywhere. */
+    void check(ShardSet shards) throws SQLException {
+        if (!Sql.isTrue(connection, "SELECT to_regproc('shardflake.publish_shard') IS NOT NULL")) {
+            throw refused(
+                    "the function library of %s is older than change streams".formatted(name),
+                    Advice.of("run %s", CliCommand.UPGRADE));
+        }
+        if (!Sql.isTrue(connection, "SELECT current_setting('wal_level') = 'logical'")) {
+            throw refused(
+                    "%s has no logical decoding".formatted(name),
+                    Advice.of("set wal_level = logical there, and restart it"));
+        }
+        List<String> unpublishable = list(UNPUBLISHABLE, shards);
+        if (!unpublishable.isEmpty()) {
+            throw refused(
+                    "%s has %s without a replica identity, of which no UPDATE and no DELETE can be sent: %s"
+                            .formatted(name, Plural.of(unpublishable.size(), "table"), unpublishable.get(0)),
+                    Advice.of("give it a primary key"));
+        }
+    }
+
+    private static ShardflakeException refused(String message, Advice advice) {
+        return new ShardflakeException(Kind.PRECONDITION, message, advice, null);
+    }
+
+    /**
+     * Creates the publication, or puts it right.
+     *
+     * @param shards that the map has on this server
+     * @param epochs the epoch of each in the map
+     */
+    void create(ShardSet shards, IntToLongFunction epochs, Consumer<String> voice) throws SQLException {
+        if (!isThere()) {
+            // As its table's rows, whatever partitions that has on one server or another.
+            Sql.execute(
+                    connection,
+                    "CREATE PUBLICATION %s WITH (publish_via_partition_root = true)"
+                            .formatted(ChangeStream.PUBLICATION));
+            if (Sql.isTrue(connection, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user")) {
+                Optional<String> owner = Sql.list(connection, OWNER, row -> row.getString(1)).stream()
+                        .findFirst();
+                if (owner.isPresent()) {
+                    Sql.execute(
+                            connection,
+                            "ALTER PUBLICATION %s OWNER TO %s".formatted(ChangeStream.PUBLICATION, owner.get()));
+                }
+            }
+        }
+        List<Integer> all = new ArrayList<>(shards.stream().boxed().toList());
+        for (String table : list(SURPLUS, shards)) {
+            int shard = Integer.parseInt(table.substring("shard_".length(), "shard_".length() + 4));
+            if (!all.contains(shard)) {
+                all.add(shard);
+            }
+        }
+        for (int from = 0; from < all.size(); from += SHARDS_A_TRANSACTION) {
+            List<Integer> some = all.subList(from, Math.min(all.size(), from + SHARDS_A_TRANSACTION));
+            Poll.Reason reason = () -> "%s waits for locks on tables of shards %s".formatted(name, ShardSet.of(some));
+            if (!Poll.everyMillis(100, PATIENCE).until(() -> publish(some, shards, epochs), reason, voice)) {
+                throw new ShardflakeException(
+                        Kind.PARTLY_DONE,
+                        reason.get(),
+                        Advice.of("end what holds them, such as VACUUM, and run %s again", CliCommand.CDC_CREATE),
+                        null);
+            }
+        }
+    }
+
+    /** Publishes shards, unless something is in the way. No cutover can come between the look at a shard and the change. */
+    private boolean publish(List<Integer> some, ShardSet shards, IntToLongFunction epochs) throws SQLException {
+        try {
+            return Sql.inTransaction(connection, () -> {
+                Sql.execute(
+                        connection,
+                        "SET LOCAL lock_timeout = '50ms'; LOCK TABLE shardflake.placement IN SHARE ROW EXCLUSIVE MODE");
+                for (int shard : some) {
+                    if (shards.contains(shard)) {
+                        Sql.call(connection, RECORD_OPENED, epochs.applyAsLong(shard), shard);
+                    }
+                    Sql.call(connection, "SELECT shardflake.publish_shard(?)", shard);
+                }
+                return true;
+            });
+        } catch (SQLException e) {
+            if (Sql.isInTheWay(e)) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    /** Removes the publication, and the slots of readers, for which the server would keep its log. */
+    void drop() throws SQLException {
+        for (ChangeStreamStatus.Reader reader : readers()) {
+            Replication.dropIdleSlot(connection, reader.slot());
+        }
+        Replication.dropPublication(connection, ChangeStream.PUBLICATION, "");
+    }
+}
