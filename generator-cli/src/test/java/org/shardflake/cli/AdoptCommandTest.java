@@ -289,7 +289,7 @@ class AdoptCommandTest {
                 when the application is ready to write to the shards, add --finish
                 """);
         assertThat(installation.launch("adopt", "status").out())
-                .startsWith("TABLE      INTO   SINCE")
+                .startsWith("TABLE      INTO   STATE")
                 .contains("\nold.photo  photo  ")
                 .endsWith(
                         "\nto continue: shardflake adopt run --plan FILE --from URL, or shardflake adopt TABLE --from URL; with --finish to end it, with --cancel to give it up\n");

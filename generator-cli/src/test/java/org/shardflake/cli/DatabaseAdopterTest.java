@@ -8,12 +8,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -50,9 +57,11 @@ import org.shardflake.adoption.AdoptionPlanFile;
 import org.shardflake.adoption.TableName;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.watch.Exporter;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.watch.Watch;
 
 /** Shards 0 to 3 are on db1, 4 to 7 on db2, and the tables to adopt are in a third database. Only users and orders have the key. */
 class DatabaseAdopterTest {
@@ -366,6 +375,43 @@ class DatabaseAdopterTest {
     @Tag("full")
     void survivesWritersAndLostSessionsForLong(long seed) throws Exception {
         random(seed, 25);
+    }
+
+    @Test
+    void statusDoctorAndExporterSayHowFarItIs() throws Exception {
+        try (DatabaseAdopter adopter = adopter(100, AdoptListener.NONE)) {
+            adopter.run();
+        }
+        installation.execute(OLD, "UPDATE shop.scan SET at = at + 1000 WHERE at < 4");
+        assertThat(installation.launch("adopt", "status").out())
+                .containsPattern("shop.scan +scan +following +300 +6 +[0-9]+ s ")
+                .containsPattern("shop.users +users +following +40 +0 +- ");
+        assertThat(installation.launch("doctor").out()).doesNotContain("adoption-behind", "adoption-closed");
+        installation.execute(OLD, """
+                UPDATE shardflake_adopt.adoption SET state = 'CLOSED' WHERE source = 'shop.users';
+                DO $$ BEGIN EXECUTE (SELECT format('UPDATE shardflake_adopt.changes_%s SET shardflake_at = now() - interval %L', id, '2 hours')
+                                       FROM shardflake_adopt.adoption WHERE source = 'shop.scan'); END $$
+                """);
+
+        assertThat(installation.launch("doctor").out())
+                .containsPattern("adoption-closed.*shop.users of .* refuses writes")
+                .containsPattern("adoption-behind.*shop.scan of .* has 6 changes that the shards lack, the oldest of ");
+        List<String> told = Collections.synchronizedList(new ArrayList<>());
+        try (Watch watch = new Watch(url(0), server -> url(server.name().equals("db1") ? 0 : 1), told::add);
+                Exporter exporter = Exporter.start(
+                        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), watch, 0, told::add)) {
+            URI metrics = URI.create(
+                    "http://localhost:%s/metrics".formatted(exporter.address().getPort()));
+            String scraped = HttpClient.newHttpClient()
+                    .send(HttpRequest.newBuilder(metrics).build(), BodyHandlers.ofString())
+                    .body();
+            assertThat(scraped)
+                    .containsPattern(
+                            "shardflake_adoption_state\\{adoption=\"[-0-9a-f]+\",into=\"users\",state=\"closed\",table=\"shop.users\"} 1.0")
+                    .containsPattern("shardflake_adoption_changes\\{adoption=\"[-0-9a-f]+\",table=\"shop.scan\"} 6.0")
+                    .containsPattern("shardflake_adoption_change_age_seconds\\{[^}]+shop.scan\"} 72[0-9]{2}.0");
+        }
+        assertThat(told).isEmpty();
     }
 
     @Test

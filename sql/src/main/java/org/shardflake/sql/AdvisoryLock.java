@@ -108,10 +108,14 @@ public record AdvisoryLock(String name, @Nullable Integer number) {
     }
 
     private String holders(Connection connection) throws SQLException {
+        return holder(connection).orElse("a session that has just ended");
+    }
+
+    /** The session that has the lock, for a message; empty if none has it. */
+    public Optional<String> holder(Connection connection) throws SQLException {
         try (PreparedStatement statement = prepare(connection, number == null ? OF_ONE_KEY : OF_TWO_KEYS);
                 ResultSet row = statement.executeQuery()) {
-            String holders = row.next() ? row.getString(1) : null;
-            return holders == null ? "a session that has just ended" : holders;
+            return row.next() ? Optional.ofNullable(row.getString(1)) : Optional.empty();
         }
     }
 

@@ -14,11 +14,13 @@ import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SortedSet;
 import java.util.function.ToDoubleFunction;
 import org.shardflake.Server;
+import org.shardflake.adopt.AdoptionStatus;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.load.RowCounts;
 import org.shardflake.move.Move;
@@ -55,6 +57,7 @@ final class Metrics {
         if (snapshot.catalogAnswers()) {
             metrics.moves();
             metrics.streams();
+            metrics.adoptions();
         }
         return new MetricSnapshots(metrics.families.stream().map(Family::build).toList());
     }
@@ -270,6 +273,43 @@ final class Metrics {
                             .ifPresent(millis -> lagSeconds.add(millis / 1000.0, labels));
                     errors.add(stream.getValue().applyErrors(), labels);
                 }
+            });
+        }
+    }
+
+    private void adoptions() {
+        Gauge state = gauge(
+                "shardflake_adoption_state",
+                "1 for the state in which the adoption of the table is; unknown if the old database does not say.");
+        Gauge start = gauge("shardflake_adoption_start_timestamp_seconds", "When the adoption started.");
+        Gauge copied = gauge("shardflake_adoption_copied_rows", "Rows of the table that have been copied.");
+        Gauge changes = gauge(
+                "shardflake_adoption_changes",
+                "Changes of the old table that the shards lack; 1000000 if there are as many or more.");
+        Gauge age =
+                gauge("shardflake_adoption_change_age_seconds", "Age of the oldest of these changes; 0 without any.");
+        Gauge running = gauge("shardflake_adoption_running", "Whether a command works on the adoption.");
+        for (AdoptionStatus status : snapshot.adoptions()) {
+            String[] labels = {
+                "adoption",
+                status.adoption().id().toString(),
+                "table",
+                status.adoption().table()
+            };
+            String name = status.progress()
+                    .map(progress -> progress.state().name().toLowerCase(Locale.ROOT))
+                    .orElse("unknown");
+            state.add(
+                    1,
+                    Labels.of(labels)
+                            .add("state", name)
+                            .add("into", status.adoption().into()));
+            start.add(seconds(status.adoption().begunAt()), labels);
+            status.progress().ifPresent(progress -> {
+                copied.add(progress.copiedRows(), labels);
+                changes.add(progress.changes(), labels);
+                age.add(progress.age().toSeconds(), labels);
+                running.add(truth(progress.isWorkedOn()), labels);
             });
         }
     }

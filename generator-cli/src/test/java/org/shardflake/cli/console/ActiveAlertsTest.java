@@ -103,6 +103,7 @@ class ActiveAlertsTest {
                 false,
                 map,
                 moves,
+                List.of(),
                 ShardSet.of(moves.stream()
                         .flatMap(move -> move.shardSet().stream().boxed())
                         .toList()),

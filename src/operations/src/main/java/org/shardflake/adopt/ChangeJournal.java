@@ -90,6 +90,7 @@ final class ChangeJournal {
     private static final String TABLES = """
             CREATE TABLE shardflake_adopt.changes_%1$s AS SELECT NULL::integer AS shardflake_shard, %2$s FROM %3$s t WITH NO DATA;
             ALTER TABLE shardflake_adopt.changes_%1$s ADD COLUMN shardflake_change bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY;
+            ALTER TABLE shardflake_adopt.changes_%1$s ADD COLUMN shardflake_at timestamptz NOT NULL DEFAULT now();
             """;
 
     private static final String TABLES_OF_PARENT = """

@@ -4,34 +4,89 @@
  */
 package org.shardflake.doctor;
 
+import static org.shardflake.doctor.Severity.PROBLEM;
 import static org.shardflake.doctor.Severity.WARNING;
 
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
+import org.shardflake.adopt.AdoptionStatus;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.move.OpenAdoptions;
+import org.shardflake.move.OpenAdoptions.OpenAdoption;
 import org.shardflake.server.ServerUrl;
 
-/** Finds adoptions that are not done, which keep shards from being moved. */
+/** Finds adoptions that are not done, which keep shards from being moved, and those that are left behind. */
 final class AdoptionFindings {
 
     private AdoptionFindings() {}
 
-    static List<Finding> of(ServerUrl catalog) {
-        return new OpenAdoptions(catalog)
-                .list().stream()
-                        .map(adoption -> Finding.of(
-                                WARNING,
-                                "catalog",
-                                "adoption",
-                                "%s since %s; until it ends, no shard can be moved"
-                                        .formatted(adoption, adoption.begunAt()),
-                                Advice.of(
-                                        "end it with %s, or give it up with %s; if it was begun with a plan, with the same options of %s; if that database is gone for good, DELETE FROM shardflake_catalog.adoption WHERE id = '%s'",
-                                        CliCommand.ADOPT_FINISH.with(adoption.table()),
-                                        CliCommand.ADOPT_CANCEL.with(adoption.table()),
-                                        CliCommand.ADOPT_RUN,
-                                        adoption.id())))
-                        .toList();
+    /** @param oldDatabases how to reach a database, by its URL without a password */
+    static List<Finding> of(ServerUrl catalog, Function<String, ServerUrl> oldDatabases) {
+        List<Finding> findings = new ArrayList<>();
+        for (AdoptionStatus status : AdoptionStatus.of(new OpenAdoptions(catalog).list(), oldDatabases)) {
+            findings.add(open(status));
+            if (status.isLeftClosed()) {
+                findings.add(closed(status.adoption()));
+            } else if (status.isBehind()) {
+                status.progress().ifPresent(progress -> findings.add(behind(status.adoption(), progress)));
+            }
+        }
+        return findings;
+    }
+
+    private static Finding open(AdoptionStatus status) {
+        OpenAdoption adoption = status.adoption();
+        return Finding.of(
+                WARNING,
+                "catalog",
+                "adoption",
+                "%s since %s; until it ends, no shard can be moved%s"
+                        .formatted(
+                                adoption,
+                                adoption.begunAt(),
+                                status.problem().isEmpty() ? "" : "; its state is not known: " + status.problem()),
+                Advice.of(
+                        "end it with %s, or give it up with %s; if it was begun with a plan, with the same options of %s; if that database is gone for good, DELETE FROM shardflake_catalog.adoption WHERE id = '%s'",
+                        CliCommand.ADOPT_FINISH.with(adoption.table()),
+                        CliCommand.ADOPT_CANCEL.with(adoption.table()),
+                        CliCommand.ADOPT_RUN,
+                        adoption.id()));
+    }
+
+    private static Finding closed(OpenAdoption adoption) {
+        return Finding.of(
+                PROBLEM,
+                "catalog",
+                "adoption-closed",
+                "%s of %s refuses writes: its adoption was about to be finished, and no command works on it"
+                        .formatted(adoption.table(), adoption.database()),
+                Advice.of(
+                        "finish it with %s, or open it to writes with %s; if it was begun with a plan, with the same options of %s",
+                        CliCommand.ADOPT_FINISH.with(adoption.table()),
+                        CliCommand.ADOPT_REOPEN.with(adoption.table()),
+                        CliCommand.ADOPT_RUN));
+    }
+
+    private static Finding behind(OpenAdoption adoption, AdoptionStatus.Progress progress) {
+        return Finding.of(
+                WARNING,
+                "catalog",
+                "adoption-behind",
+                "%s of %s has %s that the shards lack%s"
+                        .formatted(
+                                adoption.table(),
+                                adoption.database(),
+                                (progress.changes() >= AdoptionStatus.MOST_CHANGES ? "at least " : "")
+                                        + Plural.of(progress.changes(), "change"),
+                                progress.oldest()
+                                        .map(at -> ", the oldest of " + at.truncatedTo(ChronoUnit.SECONDS))
+                                        .orElse("")),
+                Advice.of(
+                        "bring them over: %s, or %s if it was begun with a plan",
+                        CliCommand.ADOPT.with(adoption.table()), CliCommand.ADOPT_RUN));
     }
 }

@@ -21,6 +21,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Function;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.Server;
@@ -61,6 +62,7 @@ public final class Doctor {
     private final Map<String, ServerUrl> urls;
     private final Map<String, ServerUrl> applicationUrls;
     private final Set<String> forgotten;
+    private final Function<String, ServerUrl> oldDatabases;
     private boolean mapInDoubt;
 
     /**
@@ -68,19 +70,22 @@ public final class Doctor {
      * @param mover settles moves that were interrupted
      */
     public Doctor(ServerUrl catalog, Map<String, ServerUrl> urls, Mover mover) {
-        this(catalog, urls, Map.of(), mover, Set.of());
+        this(catalog, urls, Map.of(), mover, Set.of(), ServerUrl::parse);
     }
 
     /**
      * @param applicationUrls the URLs for applications of those servers that have one
      * @param forgotten tags of moves that the catalog does not know but the operator declares ended
+     * @param oldDatabases how to reach a database that is being adopted, by its URL without a password
      */
     public Doctor(
             ServerUrl catalog,
             Map<String, ServerUrl> urls,
             Map<String, ServerUrl> applicationUrls,
             Mover mover,
-            Set<String> forgotten) {
+            Set<String> forgotten,
+            Function<String, ServerUrl> oldDatabases) {
+        this.oldDatabases = oldDatabases;
         this.applicationUrls = applicationUrls;
         this.forgotten = forgotten;
         this.catalogUrl = catalog.keeping(sessions);
@@ -108,7 +113,7 @@ public final class Doctor {
             findings.addAll(TableFindings.of(observed, access));
             findings.addAll(ReferenceFindings.of(catalogUrl, urls));
             findings.addAll(GatewayFindings.of(catalogUrl, observed, access));
-            findings.addAll(AdoptionFindings.of(catalogUrl));
+            findings.addAll(AdoptionFindings.of(catalogUrl, oldDatabases));
             findings.addAll(LookupFindings.of(catalog, observed, access));
             addCatalogVersion(findings);
             return findings;

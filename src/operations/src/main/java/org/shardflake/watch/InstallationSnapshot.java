@@ -14,6 +14,7 @@ import java.util.OptionalLong;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.adopt.AdoptionStatus;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
 import org.shardflake.move.MoveStatus;
@@ -25,6 +26,7 @@ import org.shardflake.move.StreamStatus;
  * @param catalogAnswers whether the catalog did; if not, map, moves and restore point are what it reported last
  * @param catalogIsStandby whether only a standby of the catalog did, which may be behind
  * @param moves in progress
+ * @param adoptions that are not done
  * @param moving shards that are in a move, were so at the look before, or have been placed anew since
  * @param restorePoint when the newest complete restore point was begun
  * @param servers those that answered, by name
@@ -35,6 +37,7 @@ public record InstallationSnapshot(
         boolean catalogIsStandby,
         ShardMap map,
         List<Move> moves,
+        List<AdoptionStatus> adoptions,
         ShardSet moving,
         Optional<Instant> restorePoint,
         Map<String, ServerSnapshot> servers) {

@@ -29,10 +29,13 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
+import org.shardflake.adopt.AdoptionStatus;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
+import org.shardflake.move.OpenAdoptions;
+import org.shardflake.move.OpenAdoptions.OpenAdoption;
 import org.shardflake.restore.RestorePoint;
 import org.shardflake.restore.RestorePoints;
 import org.shardflake.server.ServerUrl;
@@ -51,6 +54,7 @@ public final class Watch implements AutoCloseable {
     private final ShardCatalog catalog;
     private final RestorePoints points;
     private final Function<Server, ServerUrl> urls;
+    private final Function<String, ServerUrl> oldDatabases;
     private final Consumer<String> told;
     private final ExecutorService threads = Executors.newCachedThreadPool(work -> {
         Thread thread = new Thread(work, "shardflake watch");
@@ -63,18 +67,30 @@ public final class Watch implements AutoCloseable {
     private volatile boolean hasReadStandby;
     private Known known;
     private @Nullable Future<Known> asked;
+    private @Nullable Future<List<AdoptionStatus>> askedOldDatabases;
 
     /** The catalog's answer. */
-    private record Known(ShardMap map, List<Move> moves, Optional<Instant> restorePoint, boolean isOfStandby) {}
+    private record Known(
+            ShardMap map,
+            List<Move> moves,
+            List<OpenAdoption> adoptions,
+            Optional<Instant> restorePoint,
+            boolean isOfStandby) {}
 
     /**
      * Reads the catalog, a standby of it if no primary answers.
      *
      * @param urls the URL of a server of the shard map, including what is needed to log in
+     * @param oldDatabases likewise of a database that is being adopted, by its URL without a password
      * @param told who hears it when the catalog or a server does not answer any more, and when it does again
      * @throws ShardflakeException if the catalog cannot be read
      */
-    public Watch(ServerUrl catalog, Function<Server, ServerUrl> urls, Consumer<String> told) {
+    public Watch(
+            ServerUrl catalog,
+            Function<Server, ServerUrl> urls,
+            Function<String, ServerUrl> oldDatabases,
+            Consumer<String> told) {
+        this.oldDatabases = oldDatabases;
         this.catalogUrl = catalog.toRead(() -> hasReadStandby = true);
         this.catalog = ShardCatalog.at(catalogUrl);
         this.points = new RestorePoints(catalogUrl, urls);
@@ -83,12 +99,18 @@ public final class Watch implements AutoCloseable {
         this.known = readCatalog();
     }
 
+    /** Reads the catalog likewise. Databases that are being adopted have all in their URLs that is needed to log in. */
+    public Watch(ServerUrl catalog, Function<Server, ServerUrl> urls, Consumer<String> told) {
+        this(catalog, urls, ServerUrl::parse, told);
+    }
+
     private Known readCatalog() {
         hasReadStandby = false;
         ShardMap map = catalog.load();
         List<Move> moves = Mover.moves(catalogUrl);
+        List<OpenAdoption> adoptions = new OpenAdoptions(catalogUrl).list();
         Optional<Instant> restorePoint = points.newest().map(RestorePoint::begunAt);
-        return new Known(map, moves, restorePoint, hasReadStandby);
+        return new Known(map, moves, adoptions, restorePoint, hasReadStandby);
     }
 
     private void tellWhether(boolean isStandby) {
@@ -106,6 +128,7 @@ public final class Watch implements AutoCloseable {
         long deadline = System.nanoTime() + PATIENCE.toNanos();
         Future<Known> catalogAnswer = askCatalog();
         Map<Server, Future<ServerSnapshot>> answers = askServers();
+        Future<List<AdoptionStatus>> adoptionsAnswer = askOldDatabases();
         Known before = known;
         boolean catalogAnswers = await("the catalog", catalogUrl, catalogAnswer, deadline)
                 .map(answer -> known = answer)
@@ -124,12 +147,17 @@ public final class Watch implements AutoCloseable {
                 eye(answer.getKey()).abort();
             }
         }
+        List<AdoptionStatus> adoptions = known.adoptions().isEmpty()
+                ? List.of()
+                : await("a database that is being adopted", catalogUrl, adoptionsAnswer, deadline)
+                        .orElse(List.of());
         return new InstallationSnapshot(
                 Instant.now(),
                 catalogAnswers,
                 catalogAnswers && known.isOfStandby(),
                 known.map(),
                 known.moves(),
+                adoptions,
                 moving(before, known),
                 known.restorePoint(),
                 servers);
@@ -141,6 +169,17 @@ public final class Watch implements AutoCloseable {
         if (last == null || last.isDone()) {
             last = threads.submit(this::readCatalog);
             asked = last;
+        }
+        return last;
+    }
+
+    /** Asks about the adoptions known from the look before, also one question at a time. */
+    private Future<List<AdoptionStatus>> askOldDatabases() {
+        Future<List<AdoptionStatus>> last = askedOldDatabases;
+        if (last == null || last.isDone()) {
+            List<OpenAdoption> adoptions = known.adoptions();
+            last = threads.submit(() -> AdoptionStatus.of(adoptions, oldDatabases));
+            askedOldDatabases = last;
         }
         return last;
     }

@@ -261,7 +261,7 @@ class SplitterIT {
             throws InterruptedException {
         Map<String, ServerUrl> urls = Map.of("db1", half.both.url("db1"), "db2", half.both.url("db2"));
         Map<String, ServerUrl> forApplications = Map.of("db1", half.both.url(ofFirst), "db2", half.both.url(ofSecond));
-        return new Doctor(half.both.catalogUrl(), urls, forApplications, half.mover(), Set.of())
+        return new Doctor(half.both.catalogUrl(), urls, forApplications, half.mover(), Set.of(), ServerUrl::parse)
                 .examine().stream()
                         .filter(finding -> finding.check().equals("application-url"))
                         .map(Finding::toString)

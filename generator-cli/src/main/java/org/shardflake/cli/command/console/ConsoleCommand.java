@@ -82,7 +82,7 @@ public final class ConsoleCommand implements Callable<Integer> {
         Optional<PublicIds> publicIds = key.isGiven() ? Optional.of(key.publicIds()) : Optional.empty();
         Optional<Operator> operator = allowChanges ? Optional.of(operator()) : Optional.empty();
         catalog.onlyReads();
-        try (Watch watch = new Watch(catalog.url(), catalog::urlOf, catalog::warn);
+        try (Watch watch = new Watch(catalog.url(), catalog::urlOf, catalog::parse, catalog::warn);
                 Console console = start(watch, publicIds, operator)) {
             PrintWriter out = spec.commandLine().getOut();
             out.println("the console is at http://%s%s"

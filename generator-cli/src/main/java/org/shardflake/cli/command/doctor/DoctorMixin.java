@@ -38,7 +38,8 @@ public final class DoctorMixin extends MoveMixin {
         for (Server server : map.servers()) {
             server.applicationUrl().ifPresent(url -> applicationUrls.put(server.name(), catalog.parse(url)));
         }
-        return new Doctor(catalog.url(), catalog.installation().urls(map), applicationUrls, mover, forgotten);
+        return new Doctor(
+                catalog.url(), catalog.installation().urls(map), applicationUrls, mover, forgotten, catalog::parse);
     }
 
     /** The number of servers and shards, in words. */

@@ -4,16 +4,23 @@
  */
 package org.shardflake.cli.command.installation;
 
+import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.shardflake.CliCommand;
 import org.shardflake.adopt.AdoptPreview;
 import org.shardflake.adopt.AdoptReport;
 import org.shardflake.adopt.AdoptState;
+import org.shardflake.adopt.AdoptionStatus;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.jdbc.Plural;
+import org.shardflake.move.OpenAdoptions.OpenAdoption;
 
 /** Adoptions as text and as facts. */
 final class AdoptView {
@@ -87,6 +94,69 @@ final class AdoptView {
                                 report.table());
             case CANCELLED -> "cancelled: the shards have no rows of %s, which is unchanged".formatted(report.table());
         };
+    }
+
+    static Map<String, Object> facts(AdoptionStatus status) {
+        OpenAdoption adoption = status.adoption();
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("table", adoption.table());
+        facts.put("from", adoption.database());
+        facts.put("into", adoption.into());
+        facts.put("begunAt", adoption.begunAt().toString());
+        status.progress().ifPresent(progress -> {
+            facts.put("state", state(progress.state()));
+            facts.put("commandRuns", progress.isWorkedOn());
+            facts.put("copied", progress.copiedRows());
+            facts.put("changes", progress.changes());
+            progress.oldest().ifPresent(at -> facts.put("oldestChangeAt", at.toString()));
+        });
+        facts.put("problem", status.problem());
+        return facts;
+    }
+
+    private static String state(AdoptState state) {
+        return state.name().toLowerCase(Locale.ROOT);
+    }
+
+    static String table(List<AdoptionStatus> open) {
+        if (open.isEmpty()) {
+            return "no adoption is in progress";
+        }
+        TableWriter table = new TableWriter("TABLE", "INTO", "STATE", "COPIED", "CHANGES", "OLDEST", "SINCE", "FROM")
+                .mayLeaveOut("SINCE");
+        Set<String> problems = new LinkedHashSet<>();
+        for (AdoptionStatus status : open) {
+            OpenAdoption adoption = status.adoption();
+            Optional<AdoptionStatus.Progress> progress = status.progress();
+            table.row(
+                    adoption.table(),
+                    adoption.into(),
+                    progress.map(its -> state(its.state())).orElse("unknown"),
+                    progress.map(its -> String.format(Locale.ROOT, "%,d", its.copiedRows()))
+                            .orElse("-"),
+                    progress.map(AdoptView::changes).orElse("-"),
+                    progress.filter(its -> its.oldest().isPresent())
+                            .map(its -> Amounts.duration(its.age()))
+                            .orElse("-"),
+                    adoption.begunAt().truncatedTo(ChronoUnit.SECONDS),
+                    adoption.database());
+            if (status.isLeftClosed()) {
+                problems.add("%s refuses writes, and no command works on it: --finish or --reopen ends that"
+                        .formatted(adoption.table()));
+            }
+            if (!status.problem().isEmpty()) {
+                problems.add("%s: %s".formatted(adoption.database(), status.problem()));
+            }
+        }
+        return table
+                + (problems.isEmpty() ? "" : "\n" + String.join("\n", problems))
+                + "\nto continue: %s, or %s; with --finish to end it, with --cancel to give it up"
+                        .formatted(CliCommand.ADOPT_RUN, CliCommand.ADOPT);
+    }
+
+    private static String changes(AdoptionStatus.Progress progress) {
+        return String.format(Locale.ROOT, "%,d", progress.changes())
+                + (progress.changes() >= AdoptionStatus.MOST_CHANGES ? "+" : "");
     }
 
     /** Several tables of one plan. */

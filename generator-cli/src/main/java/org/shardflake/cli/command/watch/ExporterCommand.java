@@ -68,7 +68,7 @@ public final class ExporterCommand implements Callable<Integer> {
         if (top < 0 || top > MOST_SHARDS) {
             throw CliException.usage("--top is %s, allowed: 0 to %s".formatted(top, MOST_SHARDS));
         }
-        try (Watch watch = new Watch(catalog.url(), catalog::urlOf, catalog::warn);
+        try (Watch watch = new Watch(catalog.url(), catalog::urlOf, catalog::parse, catalog::warn);
                 Exporter exporter = start(watch)) {
             PrintWriter out = spec.commandLine().getOut();
             out.println("metrics are at http://%s/metrics"

@@ -1,0 +1,162 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.shardflake.ShardflakeException;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.move.OpenAdoptions.OpenAdoption;
+import org.shardflake.server.ServerUrl;
+import org.shardflake.sql.AdvisoryLock;
+
+/**
+ * An open adoption with its state in the old database.
+ *
+ * @param progress empty if the old database does not say
+ * @param problem why it does not; empty if it does
+ */
+public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress, String problem) {
+
+    /** Changes beyond these are not counted. */
+    public static final long MOST_CHANGES = 1_000_000;
+
+    /** The age of a change from which an adoption counts as left behind. */
+    public static final Duration LONG = Duration.ofHours(1);
+
+    private static final String FIND = """
+            SELECT (to_jsonb(a) ->> 'mark')::uuid, a.id, a.source, a.state, a.copied_rows FROM shardflake_adopt.adoption a
+            """;
+
+    /** Journals that an earlier version began have no times. */
+    private static final String CHANGES = """
+            SELECT (SELECT count(*) FROM (SELECT FROM shardflake_adopt.changes_%1$s LIMIT %2$s) c), o.at, extract(epoch FROM clock_timestamp() - o.at)::bigint
+              FROM (SELECT (SELECT (to_jsonb(c) ->> 'shardflake_at')::timestamptz FROM shardflake_adopt.changes_%1$s c ORDER BY c.shardflake_change LIMIT 1)) o (at)
+            """;
+
+    /**
+     * The progress of an adoption.
+     *
+     * @param copiedRows how many rows have been copied, by all runs
+     * @param changes how many changes wait in the journal; {@link #MOST_CHANGES} stands for these or more
+     * @param oldest when the first of them was made; empty if no change waits, or the journal has no times
+     * @param age how long ago that was, by the clock of the old database
+     * @param isWorkedOn whether a command works on the table now
+     */
+    public record Progress(
+            AdoptState state,
+            long copiedRows,
+            long changes,
+            Optional<Instant> oldest,
+            Duration age,
+            boolean isWorkedOn) {}
+
+    /**
+     * Asks the old database of each adoption. Those that do not answer have their reason as the problem.
+     *
+     * @param urls how to reach a database, by its URL without a password
+     */
+    public static List<AdoptionStatus> of(List<OpenAdoption> adoptions, Function<String, ServerUrl> urls) {
+        Map<String, List<OpenAdoption>> byDatabase =
+                adoptions.stream().collect(Collectors.groupingBy(OpenAdoption::database));
+        Map<UUID, AdoptionStatus> found = new HashMap<>();
+        byDatabase.forEach(
+                (database, its) -> ask(urls, database, its).forEach(status -> found.put(status.adoption.id(), status)));
+        return adoptions.stream()
+                .map(adoption -> Objects.requireNonNull(found.get(adoption.id())))
+                .toList();
+    }
+
+    private static List<AdoptionStatus> ask(
+            Function<String, ServerUrl> urls, String database, List<OpenAdoption> adoptions) {
+        String problem;
+        try {
+            ServerUrl url = urls.apply(database);
+            try {
+                return Sql.with(url.connect("shardflake adopt status"), connection -> read(connection, adoptions));
+            } catch (SQLException e) {
+                problem = Sql.why(url, e);
+            }
+        } catch (ShardflakeException e) {
+            problem = String.valueOf(e.getMessage());
+        }
+        List<AdoptionStatus> unknown = new ArrayList<>();
+        for (OpenAdoption adoption : adoptions) {
+            unknown.add(new AdoptionStatus(adoption, Optional.empty(), problem));
+        }
+        return unknown;
+    }
+
+    /** A record of the old database. */
+    private record Recorded(int id, String source, AdoptState state, long copiedRows) {}
+
+    private static List<AdoptionStatus> read(Connection connection, List<OpenAdoption> adoptions) throws SQLException {
+        Map<UUID, Recorded> recorded = new HashMap<>();
+        if (Sql.isTrue(connection, "SELECT to_regclass('shardflake_adopt.adoption') IS NOT NULL")) {
+            Sql.list(
+                    connection,
+                    FIND,
+                    row -> recorded.put(
+                            row.getObject(1, UUID.class),
+                            new Recorded(
+                                    row.getInt(2),
+                                    row.getString(3),
+                                    AdoptState.valueOf(row.getString(4)),
+                                    row.getLong(5))));
+        }
+        List<AdoptionStatus> all = new ArrayList<>();
+        for (OpenAdoption adoption : adoptions) {
+            Recorded its = recorded.get(adoption.id());
+            all.add(
+                    its == null
+                            ? new AdoptionStatus(
+                                    adoption, Optional.empty(), "the old database has no record of this adoption")
+                            : new AdoptionStatus(adoption, Optional.of(progress(connection, its)), ""));
+        }
+        return all;
+    }
+
+    private static Progress progress(Connection connection, Recorded its) throws SQLException {
+        boolean isWorkedOn = new AdvisoryLock("shardflake adopt " + its.source())
+                .holder(connection)
+                .isPresent();
+        return Sql.list(
+                        connection,
+                        CHANGES.formatted(its.id(), MOST_CHANGES),
+                        row -> new Progress(
+                                its.state(),
+                                its.copiedRows(),
+                                row.getLong(1),
+                                Optional.ofNullable(row.getObject(2, OffsetDateTime.class))
+                                        .map(OffsetDateTime::toInstant),
+                                Duration.ofSeconds(Math.max(0, row.getLong(3))),
+                                isWorkedOn))
+                .get(0);
+    }
+
+    /** Whether the table refuses writes, and no command works on it. */
+    public boolean isLeftClosed() {
+        return progress.filter(its -> its.state() == AdoptState.CLOSED && !its.isWorkedOn())
+                .isPresent();
+    }
+
+    /** Whether changes have waited for long, or are too many. */
+    public boolean isBehind() {
+        return progress.filter(its -> its.changes() >= MOST_CHANGES || its.age().compareTo(LONG) >= 0)
+                .isPresent();
+    }
+}
