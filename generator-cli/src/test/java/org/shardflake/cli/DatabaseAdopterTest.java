@@ -72,7 +72,7 @@ class DatabaseAdopterTest {
     private static final int OLD = 2;
 
     /** Foreign keys of several kinds: with actions, deferred to the end of the transaction, by two columns, by a unique key, without any. */
-    private static final String OLD_TABLES = """
+    static final String OLD_TABLES = """
             CREATE SCHEMA shop;
             CREATE TABLE shop.users (id bigint PRIMARY KEY, name text);
             CREATE TABLE shop.orders (id integer PRIMARY KEY, user_id bigint NOT NULL REFERENCES shop.users ON DELETE CASCADE ON UPDATE CASCADE,
@@ -96,7 +96,7 @@ class DatabaseAdopterTest {
             INSERT INTO shop.scan SELECT n % 150 + 1, n FROM generate_series(1, 300) n;
             """;
 
-    private static final String SHARD_TABLES = """
+    static final String SHARD_TABLES = """
             CREATE TABLE users (id bigint PRIMARY KEY, name text);
             COMMENT ON COLUMN users.id IS 'shard key';
             CREATE TABLE orders (id bigint PRIMARY KEY, user_id bigint NOT NULL, code text NOT NULL, note text);
@@ -106,7 +106,7 @@ class DatabaseAdopterTest {
             CREATE TABLE scan (user_id bigint NOT NULL, parcel_id bigint NOT NULL, at integer, PRIMARY KEY (at, parcel_id));
             """;
 
-    private static final List<AdoptTable> TABLES = List.of(
+    static final List<AdoptTable> TABLES = List.of(
             linked("scan", List.of("parcel_id"), "parcel", List.of("id")),
             linked("remark", List.of("order_id", "line"), "item", List.of("order_id", "line")),
             keyed("users", "id"),
@@ -115,7 +115,7 @@ class DatabaseAdopterTest {
             keyed("orders", "user_id"));
 
     /** What is in the shards, as the old tables say: the columns, and where they come from. */
-    private static final Map<String, String> ROWS = new LinkedHashMap<>(
+    static final Map<String, String> ROWS = new LinkedHashMap<>(
             Map.of(
                     "users (id, name)", "SELECT id, id, name FROM shop.users",
                     "orders (id, user_id, code, note)", "SELECT user_id, id, user_id, code, note FROM shop.orders",
@@ -173,6 +173,10 @@ class DatabaseAdopterTest {
 
     /** Each row with its shard, by table, as the old tables have them. */
     private Map<String, String> wanted() throws SQLException {
+        return wanted(installation);
+    }
+
+    static Map<String, String> wanted(CliInstallation installation) throws SQLException {
         Map<String, String> wanted = new TreeMap<>();
         for (Map.Entry<String, String> table : ROWS.entrySet()) {
             wanted.put(
@@ -194,6 +198,10 @@ class DatabaseAdopterTest {
 
     /** The rows that the shards have, in the same form. */
     private Map<String, String> found() throws SQLException {
+        return found(installation);
+    }
+
+    static Map<String, String> found(CliInstallation installation) throws SQLException {
         Map<String, String> found = new TreeMap<>();
         for (String table : ROWS.keySet()) {
             String name = table.replaceFirst(" .*", "");
@@ -317,7 +325,7 @@ class DatabaseAdopterTest {
     }
 
     /** @param last a column of orders in the path of scans; that of parcels is the code */
-    private static AdoptionPlan plan(String last) {
+    static AdoptionPlan plan(String last) {
         Step toOrders = new Step(List.of("code"), name("orders"), List.of("code"));
         Step other = last.equals("code") ? new Step(List.of("text"), name("orders"), List.of("code")) : toOrders;
         return new AdoptionPlan(
@@ -659,7 +667,8 @@ class DatabaseAdopterTest {
         }
     }
 
-    private static String change(Random random) {
+    /** A random change of the old tables. */
+    static String change(Random random) {
         int user = random.nextInt(1, 60);
         int order = random.nextInt(1, 130);
         int line = random.nextInt(5);

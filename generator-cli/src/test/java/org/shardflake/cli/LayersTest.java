@@ -92,6 +92,7 @@ class LayersTest {
             "console uses move",
             "console uses schema",
             "doctor uses move",
+            "installation uses move",
             "local uses move",
             "rebalance uses move",
             "restorepoint uses doctor",

@@ -16,6 +16,9 @@ public interface AdoptListener {
     /** Reports the changes brought over by this run so far. */
     default void followed(long changes) {}
 
+    /** A shard has left the old database. */
+    default void left(SliceReport report) {}
+
     /** The table takes no more writes. */
     default void closed(String table) {}
 

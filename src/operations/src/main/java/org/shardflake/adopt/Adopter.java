@@ -6,15 +6,18 @@ package org.shardflake.adopt;
 
 import static java.util.stream.Collectors.joining;
 
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -27,7 +30,9 @@ import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
+import org.shardflake.Sharding;
 import org.shardflake.compare.ForeignKeys;
 import org.shardflake.compare.ForeignKeys.ForeignKey;
 import org.shardflake.compare.Rows;
@@ -72,6 +77,8 @@ public final class Adopter implements AutoCloseable {
     private final List<Column> shardColumns;
     private final OldTable old;
     private final ChangeJournal journal;
+    private final Set<Integer> over = new HashSet<>();
+    private final Map<String, List<ForeignKey>> foreignKeys = new HashMap<>();
     private boolean isLocked;
     private long changes;
 
@@ -111,6 +118,7 @@ public final class Adopter implements AutoCloseable {
                     .map(column -> shardTable.column(column.name()).orElseThrow())
                     .toList();
             this.old = new OldTable(connection, route, columns, routed == null ? List.of() : routed.children());
+            over.addAll(new SliceFence(connection).over());
         } catch (SQLException | RuntimeException e) {
             servers.close();
             throw e;
@@ -467,6 +475,12 @@ public final class Adopter implements AutoCloseable {
                                 "if nothing has been written to them, %s makes the table take writes again; then cancel",
                                 isAlone ? CliCommand.ADOPT_REOPEN.with(table.name()) : CliCommand.ADOPT_RUN_REOPEN));
             }
+            Set<Integer> left = new SliceFence(connection).over();
+            if (!left.isEmpty()) {
+                throw new AdoptRefusedException(
+                        "shards %s have left the old database, and may have newer rows".formatted(ShardSet.of(left)),
+                        "their rows would be lost; go on with the others");
+            }
             return adoption;
         });
     }
@@ -523,10 +537,11 @@ public final class Adopter implements AutoCloseable {
     Adoption prepare() throws SQLException {
         servers.lock(table.name());
         isLocked = true;
+        Adoption adoption = requireBegun();
         for (ShardTables server : servers.all()) {
-            server.prepare(shardColumns);
+            server.prepare(adoption.id(), shardColumns);
         }
-        return requireBegun();
+        return adoption;
     }
 
     /** Records the adoption in the catalog, which keeps moves from beginning. */
@@ -702,7 +717,54 @@ public final class Adopter implements AutoCloseable {
     }
 
     private void stage(int shard, byte[] line) throws SQLException {
-        servers.ofShard(shard).stage(shard, line);
+        if (!over.contains(shard)) {
+            servers.ofShard(shard).stage(shard, line);
+        } else if (!OldTable.isGone(line)) {
+            throw new AdoptException(
+                    ShardflakeException.Kind.VERIFICATION,
+                    "a row of %s was written in the old database after its shard %s had left that: %s"
+                            .formatted(table.name(), shard, new String(line, StandardCharsets.UTF_8).strip()),
+                    "something went round the fence; write the row to the shard by hand, and delete its lines from shardflake_adopt.changes_%s"
+                            .formatted(requireBegun().id()));
+        }
+    }
+
+    /** Leaves a shard alone from now on: its rows are no longer those of the table. */
+    void leave(int shard) {
+        over.add(shard);
+    }
+
+    /** Brings over everything that has been committed. */
+    void bringRest(Adoption adoption) throws SQLException {
+        old.retryWaiting(adoption);
+        boolean isBrought = old.notedChanges(adoption) == 0;
+        for (int attempt = 1; !isBrought; attempt++) {
+            try {
+                // One statement takes them all: the order of the lines is not the order of the commits.
+                changes += takeChanges(adoption, Long.MAX_VALUE);
+                isBrought = true;
+            } catch (SQLException e) {
+                retryAfterClash(e, attempt);
+            }
+        }
+    }
+
+    /** The shards whose rows differ from the table's, without those that have left it. */
+    Set<Integer> differing(Rows rows) throws SQLException {
+        return new HashSet<>(SliceDigests.of(old, servers, rows, over).differing());
+    }
+
+    /**
+     * Compares the rows of one shard, which reads all of the table.
+     *
+     * @throws RowsDifferException if they differ
+     */
+    void compare(Rows rows, int shard) throws SQLException {
+        SliceDigests digests =
+                new SliceDigests(old.digests(rows), servers.ofShard(shard).digests(rows, List.of(shard)));
+        if (!digests.differing().isEmpty()) {
+            throw new RowsDifferException(table.name(), digests.describe(), List.of(), !isAlone);
+        }
     }
 
     private void merge() throws SQLException {
@@ -732,7 +794,7 @@ public final class Adopter implements AutoCloseable {
     }
 
     long compare(Rows rows) throws SQLException {
-        SliceDigests digests = SliceDigests.of(old, servers, rows);
+        SliceDigests digests = SliceDigests.of(old, servers, rows, over);
         if (!digests.differing().isEmpty()) {
             throw new RowsDifferException(table.name(), digests.describe(), computedOnly(), !isAlone);
         }
@@ -758,7 +820,7 @@ public final class Adopter implements AutoCloseable {
 
     /** Looks for rows that may differ. */
     void search(SliceComparison comparison) throws SQLException {
-        comparison.search(old, servers, comparison(), shardKey());
+        comparison.search(old, servers, comparison(), shardKey(), over);
     }
 
     /** Looks again at rows that may differ. */
@@ -792,6 +854,28 @@ public final class Adopter implements AutoCloseable {
      */
     void checkReferences() throws SQLException {
         refuseBroken(broken(key -> key.isOutside() && key.table().equals(into)));
+    }
+
+    /**
+     * Checks the foreign keys of one shard's table.
+     *
+     * @throws BrokenForeignKeysException if rows break one that is to hold for all rows
+     */
+    void checkForeignKeys(int shard) throws SQLException {
+        ShardTables server = servers.ofShard(shard);
+        List<ForeignKey> keys = foreignKeys.get(server.server());
+        if (keys == null) {
+            keys = server.foreignKeys();
+            foreignKeys.put(server.server(), keys);
+        }
+        String schema = Sharding.schema(shard);
+        refuseBroken(ForeignKeys.broken(
+                server.connection(),
+                keys.stream()
+                        .filter(key -> key.isValid()
+                                && key.schema().equals(schema)
+                                && key.table().equals(into))
+                        .toList()));
     }
 
     private List<ForeignKeys.Rows> broken(Predicate<ForeignKey> chosen) throws SQLException {
@@ -847,7 +931,7 @@ public final class Adopter implements AutoCloseable {
                 .filter(name -> !broughtOver.contains(name))
                 .toList();
         boolean othersAgree = !computed.isEmpty()
-                && SliceDigests.of(old, servers, comparison(broughtOver))
+                && SliceDigests.of(old, servers, comparison(broughtOver), over)
                         .differing()
                         .isEmpty();
         return othersAgree ? computed : List.of();

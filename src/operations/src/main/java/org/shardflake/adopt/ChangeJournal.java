@@ -113,7 +113,6 @@ final class ChangeJournal {
             ALTER TABLE %3$s DISABLE TRIGGER shardflake_adopt_closed;
             """;
 
-    /** The owner of the old table, if a superuser other than the owner adopts it. */
     private static final String LESSER_OWNER = """
             SELECT quote_ident(o.rolname) FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner, pg_roles m
              WHERE c.oid = ?::regclass AND m.rolname = current_user AND m.rolsuper AND NOT o.rolsuper
@@ -139,7 +138,7 @@ final class ChangeJournal {
             DROP TRIGGER IF EXISTS shardflake_adopt_closed ON %2$s;
             DROP FUNCTION IF EXISTS shardflake_adopt.note_%1$s();
             DROP TABLE IF EXISTS shardflake_adopt.changes_%1$s, shardflake_adopt.left_%1$s, shardflake_adopt.waiting_%1$s;
-            """;
+            """ + SliceFence.REMOVE;
 
     private static final String IS_CLOSED = """
             SELECT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = to_regclass(?) AND tgname = 'shardflake_adopt_closed' AND tgenabled = 'A')
@@ -215,13 +214,20 @@ final class ChangeJournal {
                         table.listOf("OLD", route.deciding()),
                         table.listOf("NEW", route.deciding()));
         Sql.execute(connection, TRIGGERS.formatted(id, Sql.quote(note), table.name()));
-        for (String owner : Sql.list(connection, LESSER_OWNER, row -> row.getString(1), table.name())) {
-            Sql.execute(connection, AS_OWNER.formatted(id, owner));
+        Optional<String> owner = lesserOwner(connection, table);
+        if (owner.isPresent()) {
+            Sql.execute(connection, AS_OWNER.formatted(id, owner.get()));
             if (route.hasChildren()) {
-                Sql.execute(connection, OF_PARENT_AS_OWNER.formatted(id, owner));
+                Sql.execute(connection, OF_PARENT_AS_OWNER.formatted(id, owner.get()));
             }
         }
         createWaiting(id);
+    }
+
+    /** The owner of a table, quoted, if a superuser other than the owner adopts it. */
+    static Optional<String> lesserOwner(Connection connection, TableFacts table) throws SQLException {
+        return Sql.list(connection, LESSER_OWNER, row -> row.getString(1), table.name()).stream()
+                .findFirst();
     }
 
     private String quoted(String name) {
@@ -376,18 +382,19 @@ final class ChangeJournal {
             if (Sql.isTrue(connection, "SELECT NOT EXISTS (SELECT FROM shardflake_adopt.adoption)")) {
                 Sql.execute(
                         connection,
-                        "DROP TABLE shardflake_adopt.adoption, shardflake_adopt.lifted, shardflake_adopt.written; DROP FUNCTION shardflake_adopt.refuse(); DROP SCHEMA shardflake_adopt");
+                        SliceFence.REMOVE_ALL
+                                + "DROP TABLE shardflake_adopt.adoption, shardflake_adopt.lifted, shardflake_adopt.written; DROP FUNCTION shardflake_adopt.refuse(); DROP SCHEMA shardflake_adopt");
             }
         });
     }
 
     @FunctionalInterface
-    private interface Change {
+    interface Change {
         void make() throws SQLException;
     }
 
     /** Runs in one transaction that never blocks writers for long: they queue behind a waiter for the table's lock. */
-    private void withLock(Change change) throws SQLException {
+    void withLock(Change change) throws SQLException {
         if (!Poll.everyMillis(500, LOCK_PATIENCE).until(() -> isMade(change))) {
             makeNow(change);
         }

@@ -27,6 +27,7 @@ import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
@@ -240,10 +241,7 @@ public final class DatabaseAdopter implements AutoCloseable {
             // What is missing there would be found only after the writes have stopped.
             onAll(unfinished, Adopter::checkReferences);
             try {
-                for (Routes.Placed table : unfinished) {
-                    ChangeJournal journal = journal(table);
-                    journal.close(journal.find().orElseThrow());
-                }
+                closeAll(unfinished);
                 if (!unfinished.isEmpty()) {
                     listener.closed("every table of the plan");
                 }
@@ -258,6 +256,49 @@ public final class DatabaseAdopter implements AutoCloseable {
             onAll(unfinished, Adopter::forgetFinished);
             return report();
         });
+    }
+
+    /**
+     * Runs like {@link #run}, then lets shards leave the old database one by one while both are in use. When one has left, writes to its rows in
+     * the old tables are refused. When all have, the adoption is finished.
+     *
+     * @throws AdoptRefusedException if the adoption is finished, or all shards have left and rows remain that belong to none
+     * @throws RowsDifferException if a shard does not have the rows that it should; it has not left, and nor have those after it
+     * @throws BrokenForeignKeysException if a shard's rows break a foreign key; it has not left, and nor have those after it
+     */
+    public CutoverReport cutOver(ShardSet shards) {
+        return Sql.translating(() -> {
+            lock();
+            List<Routes.Placed> unfinished = copyAndCatchUp();
+            if (unfinished.size() < tables.size()) {
+                throw new AdoptRefusedException(
+                        "the adoption is finished: all shards have left the old database", "nothing is left to do");
+            }
+            onAll(unfinished, Adopter::checkReferences);
+            CutoverReport report;
+            try (SliceCutover cutover = SliceCutover.open(tables, sessions, settings.batchRows(), listener)) {
+                report = new CutoverReport(
+                        cutover.run(shards),
+                        cutover.remaining(sessions.get(0).map().sharding().shardCount()));
+                if (report.remaining().isEmpty()) {
+                    cutover.refuseWaiting();
+                }
+            }
+            if (report.remaining().isEmpty()) {
+                closeAll(unfinished);
+                ChangeJournal.finish(
+                        old(), tables.stream().map(Routes.Placed::name).toList());
+                onAll(unfinished, Adopter::forgetFinished);
+            }
+            return report;
+        });
+    }
+
+    private void closeAll(List<Routes.Placed> some) throws SQLException {
+        for (Routes.Placed table : some) {
+            ChangeJournal journal = journal(table);
+            journal.close(journal.find().orElseThrow());
+        }
     }
 
     private void check(List<Routes.Placed> some) throws SQLException {

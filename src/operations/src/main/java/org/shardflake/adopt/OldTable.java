@@ -354,6 +354,15 @@ final class OldTable {
         throw new IllegalStateException("a line of COPY without a field");
     }
 
+    /** Whether a line of the stage says that a row is gone, in its second field. */
+    static boolean isGone(byte[] line) {
+        int field = 0;
+        while (line[field] != '\t') {
+            field++;
+        }
+        return line[field + 1] == 't';
+    }
+
     /** The shard and the hash of a row. */
     record Hashed(int shard, long hash) {}
 

@@ -43,8 +43,6 @@ final class ShardTables {
 
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(10);
 
-    private static final String STAGE = "pg_temp.shardflake_stage";
-
     private static final int BUFFER = 1 << 16;
 
     private static final String SILENCE = "SET LOCAL session_replication_role = replica";
@@ -71,6 +69,7 @@ final class ShardTables {
     private final List<Long> written = new ArrayList<>();
     private final Map<Integer, Known> known = new HashMap<>();
     private final byte[] buffer = new byte[BUFFER];
+    private String stage = "";
     private int buffered;
     private @Nullable Boolean isSilenced;
     private @Nullable CopyIn copy;
@@ -243,26 +242,29 @@ final class ShardTables {
     /**
      * Creates the temporary table that receives rows. A domain may refuse the nulls of a row that is only a primary key, and a type
      * in the shards' own schemas differs between shards.
+     *
+     * @param adoption its number, since a session may work on several tables
      */
-    void prepare(List<Column> columns) throws SQLException {
+    void prepare(int adoption, List<Column> columns) throws SQLException {
+        stage = "pg_temp.shardflake_stage_" + adoption;
         String names = columns.stream()
                 .map(column -> column.stagedAsText() ? "NULL::text AS " + column.quoted() : column.quoted())
                 .collect(joining(", "));
         Sql.execute(connection, """
                 DROP TABLE IF EXISTS %3$s;
-                CREATE TEMP TABLE shardflake_stage AS
+                CREATE TEMP TABLE shardflake_stage_%4$s AS
                 SELECT NULL::integer AS shardflake_shard, NULL::boolean AS shardflake_gone, %1$s FROM %2$s WITH NO DATA;
                 CREATE INDEX ON %3$s (shardflake_shard);
                 GRANT SELECT ON %3$s TO PUBLIC
                 """.formatted(
-                        names, table(shards.stream().findFirst().orElseThrow()), STAGE));
+                        names, table(shards.stream().findFirst().orElseThrow()), stage, adoption));
     }
 
     /** Takes a line of COPY: the shard, whether the row is gone, and its columns. */
     void stage(int shard, byte[] line) throws SQLException {
         if (copy == null) {
-            Sql.execute(connection, "TRUNCATE " + STAGE);
-            copy = connection.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY %s FROM STDIN".formatted(STAGE));
+            Sql.execute(connection, "TRUNCATE " + stage);
+            copy = connection.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY %s FROM STDIN".formatted(stage));
         }
         staged.add(shard);
         if (buffered + line.length > BUFFER) {
@@ -291,7 +293,7 @@ final class ShardTables {
         send();
         copy.endCopy();
         copy = null;
-        Sql.execute(connection, "ANALYZE " + STAGE);
+        Sql.execute(connection, "ANALYZE " + stage);
         List<List<Integer>> parts = inParts(List.copyOf(staged));
         for (int i = 0; i < parts.size(); i++) {
             merge(parts.get(i), i == parts.size() - 1, columns, primaryKey);
@@ -399,7 +401,7 @@ final class ShardTables {
         return """
                 DELETE FROM %1$s t USING %2$s s WHERE s.shardflake_shard = %3$s AND %4$s;
                 INSERT INTO %1$s (%5$s) OVERRIDING SYSTEM VALUE SELECT %6$s FROM %2$s WHERE shardflake_shard = %3$s AND NOT shardflake_gone
-                """.formatted(table(shard), STAGE, shard, same, names, values);
+                """.formatted(table(shard), stage, shard, same, names, values);
     }
 
     private static String staged(Column column, String row, int shard) {
@@ -432,8 +434,13 @@ final class ShardTables {
 
     /** Count and hash of the rows of each shard. */
     Map<Integer, Rows.Digest> digests(Rows rows) throws SQLException {
+        return digests(rows, shards.stream().boxed().toList());
+    }
+
+    /** Count and hash of the rows of each of these shards. */
+    Map<Integer, Rows.Digest> digests(Rows rows, List<Integer> those) throws SQLException {
         Map<Integer, Rows.Digest> digests = new HashMap<>();
-        for (List<Integer> some : inParts(shards.stream().boxed().toList())) {
+        for (List<Integer> some : inParts(those)) {
             String sql = some.stream()
                     .map(shard -> rows.digestsBy(Integer.toString(shard), table(shard)))
                     .collect(joining(" UNION ALL "));

@@ -80,8 +80,9 @@ final class SliceComparison {
     }
 
     /** Looks for rows that differ, and remembers them as suspects: all, or as many as memory has room for. */
-    void search(OldTable old, ShardServers servers, Rows all, List<Column> primaryKey) throws SQLException {
-        SliceDigests digests = SliceDigests.of(old, servers, all);
+    void search(OldTable old, ShardServers servers, Rows all, List<Column> primaryKey, Set<Integer> left)
+            throws SQLException {
+        SliceDigests digests = SliceDigests.of(old, servers, all, left);
         rows = digests.rows();
         shards = digests.found().size();
         unsearched.clear();

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import org.shardflake.compare.Rows;
@@ -24,12 +25,19 @@ record SliceDigests(Map<Integer, Digest> wanted, Map<Integer, Digest> found) {
 
     private static final Digest NONE = new Digest(0, "0");
 
-    /** Reads all rows, on all servers in parallel. */
-    static SliceDigests of(OldTable old, ShardServers servers, Rows rows) throws SQLException {
+    /**
+     * Reads all rows, on all servers in parallel.
+     *
+     * @param left the shards that are left out, since they have left the old database
+     */
+    static SliceDigests of(OldTable old, ShardServers servers, Rows rows, Set<Integer> left) throws SQLException {
         Map<Integer, Digest> found = new ConcurrentHashMap<>();
         Future<Map<Integer, Digest>> wanted = servers.start(() -> old.digests(rows));
         servers.onAll(server -> found.putAll(server.digests(rows)));
-        return new SliceDigests(ShardServers.await(wanted), found);
+        Map<Integer, Digest> were = ShardServers.await(wanted);
+        found.keySet().removeAll(left);
+        were.keySet().removeAll(left);
+        return new SliceDigests(were, found);
     }
 
     /** The shards that do not have the rows of the old table. */

@@ -150,7 +150,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
 
     @Override
     public List<String> names() {
-        return List.of("assess", "plan", "run", "status", "verify");
+        return List.of("assess", "plan", "run", "cutover", "status", "verify");
     }
 
     @Override
@@ -159,6 +159,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
             case "assess" -> new AdoptAssessCommand();
             case "plan" -> new AdoptPlanCommand();
             case "run" -> new AdoptRunCommand();
+            case "cutover" -> new AdoptCutoverCommand();
             case "status" -> new AdoptStatusCommand();
             case "verify" -> new AdoptVerifyCommand();
             default -> throw new IllegalArgumentException("no command adopt " + name);

@@ -8,6 +8,8 @@ import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.shardflake.adopt.AdoptListener;
+import org.shardflake.adopt.SliceReport;
+import org.shardflake.cli.output.Amounts;
 import org.shardflake.jdbc.Plural;
 
 /** Reports the progress of an adoption: a line every few seconds, and one for each step. */
@@ -17,6 +19,7 @@ final class AdoptProgress implements AdoptListener {
 
     private final PrintWriter err;
     private long nextLine = System.nanoTime() + NANOS_BETWEEN_LINES;
+    private int left;
 
     AdoptProgress(PrintWriter err) {
         this.err = err;
@@ -30,6 +33,18 @@ final class AdoptProgress implements AdoptListener {
     @Override
     public void followed(long changes) {
         print("brought %s over".formatted(Plural.of(changes, "change")));
+    }
+
+    @Override
+    public void left(SliceReport report) {
+        left++;
+        print("%s left, the last of them shard %s in %s ms"
+                .formatted(Amounts.shards(left), report.shard(), report.pause().toMillis()));
+    }
+
+    /** Returns the number of shards that have left the old database. */
+    int left() {
+        return left;
     }
 
     private void print(String line) {

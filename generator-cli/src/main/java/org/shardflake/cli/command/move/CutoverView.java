@@ -74,10 +74,15 @@ public final class CutoverView {
 
     /** The write pauses, as the end of a sentence; nothing if there were none. */
     public static String pauses(MoveProgress progress) {
-        if (progress.pauses().isEmpty()) {
+        return pausesText(progress.pauses());
+    }
+
+    /** Write pauses, as the end of a sentence; empty without any. */
+    public static String pausesText(List<Duration> all) {
+        if (all.isEmpty()) {
             return "";
         }
-        Map<String, Object> pauses = pauses(progress.pauses());
+        Map<String, Object> pauses = pauses(all);
         return "; write pause: median %s ms, p99 %s ms, longest %s ms"
                 .formatted(pauses.get("p50"), pauses.get("p99"), pauses.get("max"));
     }
@@ -87,7 +92,8 @@ public final class CutoverView {
         return progress.pauses().isEmpty() ? e : partly(e);
     }
 
-    static CliException partly(ShardflakeException e) {
+    /** Wraps a failure after some of the work was done, so that scripts can tell it from one before. */
+    public static CliException partly(ShardflakeException e) {
         return new CliException(
                 Kind.PARTLY_DONE,
                 String.valueOf(e.getMessage()),

@@ -1,0 +1,472 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.io.StringReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.PGConnection;
+import org.shardflake.ShardKey;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
+import org.shardflake.adopt.AdoptListener;
+import org.shardflake.adopt.AdoptRefusedException;
+import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adopt.DatabaseSettings;
+import org.shardflake.adopt.RowsDifferException;
+import org.shardflake.adopt.SliceReport;
+import org.shardflake.adoption.AdoptionPlanFile;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.jdbc.Poll;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.server.ServerUrl;
+
+/** Shards leave the old database one by one. Shards 0 to 3 are on db1, 4 to 7 on db2; user 11 belongs to shard 3. */
+class AdoptSlicesTest {
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    private static final int OLD = 2;
+
+    private static final String FENCED = "SF001";
+
+    /** Whether nobody ends the engine's sessions any more. */
+    private volatile boolean isCalm;
+
+    private final CliInstallation installation = new CliInstallation(postgres);
+
+    @TempDir
+    private Path directory;
+
+    @BeforeEach
+    void begin() throws SQLException, IOException {
+        if (postgres.restore("slices")) {
+            return;
+        }
+        installation.init();
+        installation.execute(OLD, DatabaseAdopterTest.OLD_TABLES);
+        Files.writeString(
+                directory.resolve("app.sql"),
+                "--liquibase formatted sql\n--changeset ann:shop\n" + DatabaseAdopterTest.SHARD_TABLES);
+        Cli.Result deployed = installation.launch(
+                "schema", "deploy", "--changelog=" + directory.resolve("app.sql"), "--search-path=" + directory);
+        assertThat(deployed.exitCode()).as(deployed.toString()).isZero();
+        postgres.save("slices");
+    }
+
+    private DatabaseAdopter adopter(AdoptListener listener) {
+        ServerUrl catalog = url(0);
+        return DatabaseAdopter.open(
+                new DatabaseSettings(DatabaseAdopterTest.TABLES, 1000, 3, 0),
+                url(OLD),
+                catalog,
+                ShardCatalog.at(catalog).load(),
+                server -> url(server.name().equals("db1") ? 0 : 1),
+                listener);
+    }
+
+    private static ServerUrl url(int server) {
+        return ServerUrl.parse(postgres.database(server).uri());
+    }
+
+    private List<SliceReport> cutOver(ShardSet shards) {
+        try (DatabaseAdopter adopter = adopter(AdoptListener.NONE)) {
+            return adopter.cutOver(shards).now();
+        }
+    }
+
+    /** @return the SQLSTATE of a failure, "ok" without one */
+    private static String outcome(Connection connection, String sql) {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+            return "ok";
+        } catch (SQLException e) {
+            return String.valueOf(e.getSQLState());
+        }
+    }
+
+    /** User 11 and its order 10 have left, user 12 and its order 11 have not. */
+    private static final String STATEMENTS = """
+            UPDATE shop.users SET name = 'x' WHERE id = 11                                   | SF001
+            UPDATE shop.users SET name = 'x' WHERE id = 12                                   | ok
+            UPDATE shop.users SET name = 'x'                                                 | SF001
+            DELETE FROM shop.users WHERE id = 11                                             | SF001
+            INSERT INTO shop.users VALUES (1003, 'new')                                      | SF001
+            INSERT INTO shop.users VALUES (1004, 'new')                                      | ok
+            INSERT INTO shop.users VALUES (11, 'again') ON CONFLICT DO NOTHING               | SF001
+            INSERT INTO shop.users VALUES (11, 'again') ON CONFLICT (id) DO UPDATE SET name = 'x' | SF001
+            INSERT INTO shop.users VALUES (12, 'again') ON CONFLICT (id) DO UPDATE SET name = 'x' | ok
+            INSERT INTO shop.users VALUES (12, 'again') ON CONFLICT (id) DO UPDATE SET id = 1003 | SF001
+            MERGE INTO shop.users u USING (VALUES (11)) v (id) ON u.id = v.id WHEN MATCHED THEN UPDATE SET name = 'x' | SF001
+            MERGE INTO shop.users u USING (VALUES (11)) v (id) ON u.id = v.id WHEN MATCHED THEN DELETE | SF001
+            MERGE INTO shop.users u USING (VALUES (12)) v (id) ON u.id = v.id WHEN MATCHED THEN UPDATE SET name = 'x' | ok
+            MERGE INTO shop.users u USING (VALUES (1003)) v (id) ON u.id = v.id WHEN NOT MATCHED THEN INSERT VALUES (v.id, 'x') | SF001
+            TRUNCATE shop.scan                                                               | 55006
+            UPDATE shop.orders SET user_id = 11 WHERE id = 11                                | SF001
+            UPDATE shop.orders SET user_id = 12 WHERE id = 10                                | SF001
+            UPDATE shop.orders SET user_id = 13 WHERE id = 11                                | 55006
+            UPDATE shop.users SET id = 1012 WHERE id = 12                                    | ok
+            UPDATE shop.users SET id = 1013 WHERE id = 12; UPDATE shop.orders SET user_id = 1013 WHERE user_id = 12 | 55006
+            UPDATE shop.orders SET id = 2011, code = 'c' WHERE id = 11                       | ok
+            UPDATE shop.orders SET id = 2010 WHERE id = 10                                   | SF001
+            UPDATE shop.item SET text = 'x' WHERE order_id = 10                              | SF001
+            UPDATE shop.item SET text = 'x' WHERE order_id = 11                              | ok
+            INSERT INTO shop.item VALUES (10, 9, 'new')                                      | SF001
+            UPDATE shop.item SET order_id = 10, line = 9 WHERE order_id = 11 AND line = 1    | SF001
+            UPDATE shop.item SET order_id = 12, line = 9 WHERE order_id = 11 AND line = 1    | 55006
+            DELETE FROM shop.item WHERE order_id = 10                                        | SF001
+            DELETE FROM shop.scan WHERE parcel_id = 9                                        | SF001
+            UPDATE shop.scan SET parcel_id = 10 WHERE parcel_id = 11                         | ok
+            UPDATE shop.scan SET parcel_id = 9 WHERE parcel_id = 11                          | SF001
+            INSERT INTO shop.scan VALUES (100000, 1)                                         | 23503
+            INSERT INTO shop.scan VALUES (100000, 1); DELETE FROM shop.scan WHERE parcel_id = 100000 | ok
+            INSERT INTO shop.scan VALUES (100000, 1); INSERT INTO shop.parcel VALUES (100000, 'code 11') | ok
+            INSERT INTO shop.scan VALUES (100000, 1); INSERT INTO shop.parcel VALUES (100000, 'code 10') | SF001
+            SELECT shardflake_adopt.enter(3)                                                 | SF001
+            SELECT shardflake_adopt.enter(4)                                                 | ok
+            SELECT shardflake_adopt.enter(8)                                                 | 22023
+            """;
+
+    @Test
+    void writesAreRefusedByRow() throws SQLException {
+        cutOver(ShardSet.of(3));
+        List<String> outcomes = new ArrayList<>();
+        List<String> wanted = new ArrayList<>();
+        try (Connection connection = postgres.database(OLD).connect()) {
+            connection.setAutoCommit(false);
+            for (String role : List.of("origin", "replica")) {
+                for (String line : STATEMENTS.lines().toList()) {
+                    String[] parts = line.split(" +[|] ", 2);
+                    outcome(connection, "SET session_replication_role = " + role);
+                    String outcome = outcome(connection, parts[0]);
+                    if (outcome.equals("ok")) {
+                        outcome = outcome(connection, "SET CONSTRAINTS ALL IMMEDIATE");
+                    }
+                    connection.rollback();
+                    outcomes.add("%s: %s | %s".formatted(role, parts[0], outcome));
+                    wanted.add("%s: %s | %s".formatted(role, parts[0], parts[1]));
+                }
+            }
+        }
+        assertThat(outcomes).isEqualTo(wanted);
+    }
+
+    @Test
+    void copyAndOldSnapshotsAreRefused() throws Exception {
+        try (DatabaseAdopter adopter = adopter(AdoptListener.NONE)) {
+            adopter.run();
+        }
+        try (Connection before = postgres.database(OLD).connect();
+                Connection later = postgres.database(OLD).connect()) {
+            before.setAutoCommit(false);
+            before.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+            assertThat(outcome(before, "SELECT 1 FROM shop.users")).isEqualTo("ok");
+            cutOver(ShardSet.of(5));
+            // Its snapshot has no fence, and says nothing about any slice.
+            assertThat(outcome(before, "UPDATE shop.users SET name = 'x' WHERE id = 12"))
+                    .isEqualTo("40001");
+            before.rollback();
+
+            assertThat(outcome(before, "SELECT 1 FROM shop.users")).isEqualTo("ok");
+            cutOver(ShardSet.of(3));
+            assertThat(outcome(before, "UPDATE shop.users SET name = 'x' WHERE id = 12"))
+                    .isEqualTo("ok");
+            assertThat(outcome(before, "UPDATE shop.users SET name = 'x' WHERE id = 11"))
+                    .isEqualTo("40001");
+            before.rollback();
+            assertThat(outcome(before, "UPDATE shop.users SET name = 'x' WHERE id = 11"))
+                    .isEqualTo(FENCED);
+            before.rollback();
+            assertThatThrownBy(() -> later.unwrap(PGConnection.class)
+                            .getCopyAPI()
+                            .copyIn("COPY shop.users FROM STDIN", new StringReader("2004\tgood\n2003\tbad\n")))
+                    .hasMessageContaining("INSERT of table shop.users is refused: shard 3 has left this database");
+        }
+        assertThatThrownBy(() -> {
+                    try (DatabaseAdopter adopter = adopter(AdoptListener.NONE)) {
+                        adopter.cancel();
+                    }
+                })
+                .isInstanceOf(AdoptRefusedException.class)
+                .hasMessageContaining("shards 3,5 have left the old database");
+    }
+
+    @Test
+    void aShardThatOthersHaveWrittenToDoesNotLeave() throws SQLException {
+        try (DatabaseAdopter adopter = adopter(AdoptListener.NONE)) {
+            adopter.run();
+        }
+        installation.execute(0, "DELETE FROM shard_0002.item WHERE order_id = 9");
+
+        assertThatThrownBy(() -> cutOver(ShardSet.range(1, 4)))
+                .isInstanceOf(RowsDifferException.class)
+                .hasMessageContaining("shop.item differ in 1 shard: shard 2 has");
+
+        try (Connection connection = postgres.database(OLD).connect()) {
+            assertThat(outcome(connection, "UPDATE shop.users SET name = 'x' WHERE id = 1"))
+                    .isEqualTo(FENCED);
+            assertThat(outcome(connection, "UPDATE shop.users SET name = 'x' WHERE id = 2"))
+                    .isEqualTo("ok");
+        }
+    }
+
+    @Test
+    void everyWriteIsInOnePlace() throws Exception {
+        random(new Random().nextLong(), 4);
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+    @Tag("full")
+    void everyWriteIsInOnePlaceForLong(long seed) throws Exception {
+        random(seed, 20);
+    }
+
+    /**
+     * Writers change the old tables at random, and some go to the shard when they are told that it has left. The old tables of a shard that has
+     * left stay as they are, so in the end the shards have their rows and those that were acknowledged there.
+     */
+    private void random(long seed, int turns) throws Exception {
+        Random random = new Random(seed);
+        cutOver(ShardSet.of());
+        AtomicBoolean stop = new AtomicBoolean();
+        AtomicInteger written = new AtomicInteger();
+        AtomicInteger refused = new AtomicInteger();
+        AtomicInteger inOld = new AtomicInteger();
+        Map<Integer, String> acknowledged = new ConcurrentHashMap<>();
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        List<Future<?>> writers = new ArrayList<>();
+        for (int writer = 0; writer < 4; writer++) {
+            Random its = new Random(random.nextLong());
+            int first = 1_000_000 * (writer + 1);
+            writers.add(threads.submit(
+                    first < 3_000_000
+                            ? () -> write(its, stop, written, refused)
+                            : () -> append(its, first, stop, inOld, acknowledged)));
+        }
+        int failed = 0;
+        for (int turn = 0; turn < turns; turn++) {
+            ShardSet some = ShardSet.of(random.ints(2, 0, 7).toArray());
+            AtomicInteger steps = new AtomicInteger(random.nextInt(-2, 3));
+            boolean all = random.nextBoolean();
+            AdoptListener killer = new AdoptListener() {
+                @Override
+                public void followed(long changes) {
+                    step();
+                }
+
+                @Override
+                public void left(SliceReport report) {
+                    step();
+                }
+
+                private void step() {
+                    if (steps.decrementAndGet() == 0) {
+                        kill(all);
+                    }
+                }
+            };
+            try (DatabaseAdopter adopter = adopter(killer)) {
+                adopter.cutOver(some);
+            } catch (AdoptRefusedException e) {
+                throw e;
+            } catch (ShardflakeException e) {
+                assertThat(e.kind()).as("%s", e).isNotEqualTo(ShardflakeException.Kind.VERIFICATION);
+                failed++;
+            }
+        }
+        isCalm = true;
+        cutOver(ShardSet.range(2, 4));
+        boolean areAppended = Poll.everyMillis(10, Duration.ofMinutes(2))
+                .until(() -> acknowledged.size() > 20 || writers.stream().anyMatch(Future::isDone));
+        stop.set(true);
+        for (Future<?> writer : writers) {
+            writer.get();
+        }
+        threads.shutdown();
+        assertThat(areAppended).isTrue();
+        installation.execute(OLD, """
+                DELETE FROM shop.remark r WHERE NOT EXISTS (SELECT FROM shop.item i WHERE i.order_id = r.order_id AND i.line = r.line);
+                DELETE FROM shop.scan s WHERE NOT EXISTS (SELECT FROM shop.parcel p WHERE p.id = s.parcel_id)
+                """);
+        cutOver(ShardSet.range(0, 7));
+
+        Map<String, String> wanted = new TreeMap<>(DatabaseAdopterTest.wanted(installation));
+        Map<String, String> found = new TreeMap<>(DatabaseAdopterTest.found(installation));
+        List<String> orders =
+                new ArrayList<>(List.of(String.valueOf(wanted.get(ORDERS)).split("\n", -1)));
+        acknowledged.forEach((id, row) -> {
+            if (!orders.contains(row)) {
+                orders.add(row);
+            }
+        });
+        orders.sort(null);
+        wanted.put(ORDERS, String.join("\n", orders));
+        assertThat(found).as("seed %s", seed).isEqualTo(wanted);
+        assertThat(installation.launch("adopt", "status").out()).isEqualTo("no adoption is in progress\n");
+        System.out.printf(
+                "seed %s: %s transactions, %s refused, %s appended before and %s after, %s of %s runs failed%n",
+                seed, written, refused, inOld, acknowledged.size(), failed, turns);
+    }
+
+    private static final String ORDERS = "orders (id, user_id, code, note)";
+
+    private void kill(boolean all) {
+        for (int server : all ? new int[] {0, 1, OLD} : new int[] {OLD}) {
+            try {
+                installation.execute(
+                        server,
+                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'shardflake adopt' AND datname = current_database()");
+            } catch (SQLException e) {
+                throw new AssertionError(e);
+            }
+        }
+    }
+
+    private void write(Random random, AtomicBoolean stop, AtomicInteger written, AtomicInteger refused) {
+        try (Connection connection = postgres.database(OLD).connect();
+                Statement statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            while (!stop.get()) {
+                connection.setTransactionIsolation(
+                        random.nextBoolean()
+                                ? Connection.TRANSACTION_READ_COMMITTED
+                                : Connection.TRANSACTION_REPEATABLE_READ);
+                try {
+                    for (int i = random.nextInt(3); i >= 0; i--) {
+                        statement.execute(DatabaseAdopterTest.change(random));
+                    }
+                    connection.commit();
+                    written.incrementAndGet();
+                } catch (SQLException e) {
+                    connection.rollback();
+                    refused.addAndGet(FENCED.equals(e.getSQLState()) ? 1 : 0);
+                    // Foreign and unique keys, deadlocks, transactions that cannot be serialized, changes of keys.
+                    if (!FENCED.equals(e.getSQLState())
+                            && !Set.of("23", "40", "55")
+                                    .contains(e.getSQLState().substring(0, 2))) {
+                        throw e;
+                    }
+                }
+            }
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Appends orders of a user as the guide says, to the old table, or by the router once the shard has left. */
+    private void append(
+            Random random, int first, AtomicBoolean stop, AtomicInteger inOld, Map<Integer, String> acknowledged) {
+        try (Connection old = postgres.database(OLD).connect();
+                ShardRouter router = ShardRouter.builder()
+                        .catalog(postgres.database(0).uri())
+                        .build()) {
+            old.setAutoCommit(false);
+            for (int id = first; !stop.get(); id++) {
+                if (random.nextInt(10_000) == 0 && !isCalm) {
+                    kill(random.nextBoolean()); // at any step of a cutover
+                }
+                int user = random.nextInt(1, 60);
+                ShardKey key = ShardKey.uid(user);
+                int shard = router.locate(key).shard();
+                String sql = "INSERT INTO %s.orders (id, user_id, code) VALUES (" + id + ", " + user + ", 'code " + id
+                        + "')";
+                String outcome = outcome(old, "SELECT shardflake_adopt.enter(%s)".formatted(shard));
+                if (outcome.equals(FENCED)) {
+                    router.run(key, tx -> {
+                        try (Statement statement = tx.connection().createStatement()) {
+                            statement.execute(sql.formatted(tx.schema()));
+                        }
+                    });
+                    acknowledged.put(
+                            id,
+                            "%s: {\"id\":%s,\"user_id\":%s,\"code\":\"code %2$s\",\"note\":null}"
+                                    .formatted(shard, id, user));
+                } else {
+                    assertThat(outcome).isEqualTo("ok");
+                    outcome = outcome(old, sql.formatted("shop"));
+                    // A shard that was entered stays; the user may be gone.
+                    assertThat(outcome).isIn("ok", "23503", "40P01");
+                }
+                if (outcome.equals("ok")) {
+                    old.commit();
+                    inOld.incrementAndGet();
+                } else {
+                    old.rollback();
+                }
+            }
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void aShareOfTheShardsLeavesByTheCommand() throws IOException, SQLException {
+        Path plan = Files.writeString(
+                directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
+
+        assertThat(cutOver(plan, "--percent=0").out()).isEqualTo("no shard had to leave\n8 shards are still there\n");
+        assertThat(cutOver(plan, "--percent=20").out())
+                .matches(
+                        "2 shards left the old database; write pause: median \\d+ ms, p99 \\d+ ms, longest \\d+ ms\n6 shards are still there\n");
+        assertThat(cutOver(plan, "--shards=1").out()).isEqualTo("no shard had to leave\n6 shards are still there\n");
+        assertThat(cutOver(plan, "--percent=101").err()).contains("--percent 101 is out of range 0..100");
+        installation.execute(OLD, "UPDATE shop.remark SET line = NULL WHERE id = 5");
+        assertThat(cutOver(plan, "--percent=100", "-o=json").err())
+                .contains("rows of shop.remark have no shard", "(5)");
+        installation.execute(OLD, "DELETE FROM shop.remark WHERE id = 5");
+        assertThat(cutOver(plan, "--percent=100", "-o=json").out()).contains("\"remaining\":\"\"");
+        assertThat(cutOver(plan, "--percent=100").err()).contains("the adoption is finished");
+        assertThat(DatabaseAdopterTest.found(installation)).isEqualTo(DatabaseAdopterTest.wanted(installation));
+    }
+
+    private Cli.Result cutOver(Path plan, String... options) {
+        List<String> command = new ArrayList<>(
+                List.of("adopt", "cutover", "--plan=" + plan, "--from=" + installation.url(OLD), "--yes"));
+        command.addAll(List.of(options));
+        return installation.launch(command.toArray(String[]::new));
+    }
+
+    @Test
+    void aFenceCanBeTakenAwayWhileNothingHasLeft() throws SQLException {
+        try (DatabaseAdopter adopter = adopter(AdoptListener.NONE)) {
+            adopter.cutOver(ShardSet.of());
+            adopter.cancel();
+        }
+        assertThat(installation.query(OLD, "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'shardflake%'"))
+                .isEqualTo("0");
+        assertThat(installation.query(OLD, "SELECT count(*) FROM pg_trigger WHERE tgname LIKE '%shardflake%'"))
+                .isEqualTo("0");
+    }
+}

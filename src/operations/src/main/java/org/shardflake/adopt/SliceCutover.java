@@ -1,0 +1,189 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+import org.shardflake.Advice;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
+import org.shardflake.compare.Rows;
+
+/**
+ * Lets shards leave the old database one by one, while it is in use. For one thread, and several tables at a time: each is prepared
+ * once, so that a pause has nothing to prepare.
+ *
+ * <p>The row of a slice in the old database decides where its shard is. One statement changes it, in the session that holds the slice's lock:
+ * a command that is killed earlier has changed nothing that counts, and the lock ends with it.
+ */
+final class SliceCutover implements AutoCloseable {
+
+    /** The time that writers may be kept waiting for others that had begun before. */
+    private static final Duration PATIENCE = Duration.ofMillis(90);
+
+    private static final int ATTEMPTS = 200;
+
+    /** The number of times that all rows are compared while they change. */
+    private static final int COMPARISONS = 4;
+
+    private record Table(Routes.Placed placed, Adopter adopter, Adoption adoption, Rows rows) {}
+
+    private final SliceFence fence;
+    private final AdoptListener listener;
+    private final List<Table> tables = new ArrayList<>();
+
+    private SliceCutover(SliceFence fence, AdoptListener listener) {
+        this.fence = fence;
+        this.listener = listener;
+    }
+
+    /**
+     * Prepares all tables, each after those that it gets its keys from.
+     *
+     * @param sessions of which the first holds the locks
+     */
+    static SliceCutover open(
+            List<Routes.Placed> tables, List<AdoptSession> sessions, int batchRows, AdoptListener listener)
+            throws SQLException {
+        SliceCutover cutover = new SliceCutover(new SliceFence(sessions.get(0).old()), listener);
+        try {
+            for (Routes.Placed table : tables) {
+                AdoptSession session = sessions.get(cutover.tables.size() % sessions.size());
+                AdoptSettings one = new AdoptSettings(
+                        table.table().table(),
+                        table.table().into(),
+                        table.table().key(),
+                        batchRows);
+                Adopter adopter = Adopter.of(one, session, table.routed(), AdoptListener.NONE);
+                cutover.tables.add(new Table(table, adopter, adopter.prepare(), adopter.comparison()));
+            }
+            return cutover;
+        } catch (SQLException | RuntimeException e) {
+            cutover.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Lets these shards leave; those that have left already are left out.
+     *
+     * @throws RowsDifferException if a shard does not have the rows that it should
+     */
+    List<SliceReport> run(ShardSet shards) throws SQLException {
+        for (Table table : tables) {
+            fence.raise(table.adoption(), table.placed().routed());
+        }
+        TreeSet<Integer> wanted = new TreeSet<>(shards.stream().boxed().toList());
+        wanted.removeAll(fence.over());
+        Map<Table, Set<Integer>> differing = wanted.isEmpty() ? Map.of() : compare(wanted);
+        List<SliceReport> reports = new ArrayList<>();
+        for (int shard : wanted) {
+            SliceReport report = cutOver(
+                    shard,
+                    tables.stream()
+                            .filter(table ->
+                                    differing.getOrDefault(table, Set.of()).contains(shard))
+                            .toList());
+            listener.left(report);
+            reports.add(report);
+        }
+        return reports;
+    }
+
+    /**
+     * Finds shards whose rows differ, for each table, after some attempts. The engine is the only one that changes the shards, so at any moment
+     * only rows differ whose changes it has still to bring over.
+     */
+    private Map<Table, Set<Integer>> compare(Set<Integer> wanted) throws SQLException {
+        Map<Table, Set<Integer>> all = new HashMap<>();
+        for (Table table : tables) {
+            Set<Integer> differing = wanted;
+            for (int i = 0; i < COMPARISONS && !differing.isEmpty(); i++) {
+                table.adopter().bringRest(table.adoption());
+                Set<Integer> now = table.adopter().differing(table.rows());
+                now.retainAll(differing);
+                differing = now;
+            }
+            all.put(table, differing);
+        }
+        return all;
+    }
+
+    private SliceReport cutOver(int shard, List<Table> differing) throws SQLException {
+        for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
+            bringRest();
+            long begun = System.nanoTime();
+            if (fence.hold(shard, PATIENCE)) {
+                try {
+                    leave(shard, differing);
+                } catch (SQLException | RuntimeException e) {
+                    release(shard, e);
+                    throw e;
+                }
+                fence.release(shard);
+                return new SliceReport(shard, Duration.ofNanos(System.nanoTime() - begun), attempt);
+            }
+        }
+        throw new AdoptException(
+                ShardflakeException.Kind.FAILURE,
+                "shard %s could not leave: transactions that write to its rows do not end".formatted(shard),
+                Advice.of(
+                        "find them in pg_stat_activity by their xact_start, end them, and run the same command again"));
+    }
+
+    private void bringRest() throws SQLException {
+        for (Table table : tables) {
+            table.adopter().bringRest(table.adoption());
+        }
+    }
+
+    private void leave(int shard, List<Table> differing) throws SQLException {
+        bringRest();
+        for (Table table : differing) {
+            table.adopter().compare(table.rows(), shard);
+        }
+        for (Table table : tables) {
+            table.adopter().checkForeignKeys(shard);
+        }
+        fence.leave(shard);
+        tables.forEach(table -> table.adopter().leave(shard));
+    }
+
+    private void release(int shard, Exception failure) {
+        try {
+            fence.release(shard);
+        } catch (SQLException e) {
+            failure.addSuppressed(e); // The session has ended, and its lock with it.
+        }
+    }
+
+    /** The shards that are still in the old database. */
+    ShardSet remaining(int shardCount) throws SQLException {
+        Set<Integer> over = fence.over();
+        return ShardSet.of(IntStream.range(0, shardCount)
+                .filter(shard -> !over.contains(shard))
+                .toArray());
+    }
+
+    /** Refuses rows that belong to no shard, once all of these have left. */
+    void refuseWaiting() throws SQLException {
+        bringRest();
+        for (Table table : tables) {
+            table.adopter().refuseWaiting();
+        }
+    }
+
+    @Override
+    public void close() {
+        tables.forEach(table -> table.adopter().close());
+    }
+}

@@ -1,0 +1,287 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import static java.util.stream.Collectors.joining;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * The slices of an old database, and the triggers that refuse writes to rows of slices that are over. A slice is over when its rows live in
+ * their shard: the ones here are as they were then.
+ *
+ * <p>A transaction that writes a row of a slice holds the slice's lock, shared, until it ends, and asks for its state after it got the lock.
+ * A cutover holds the lock alone while it brings the last changes over: writers of the slice wait for it.
+ */
+final class SliceFence {
+
+    /** Slices with the same remainder share a lock, so that a job that writes to all of them doesn't fill the server's table of locks. */
+    private static final int LOCKS = 256;
+
+    /** The first key of the locks, of no meaning. */
+    private static final int LOCK_CLASS = 1_936_419_171;
+
+    private static final String LOCK_NOT_AVAILABLE = "55P03";
+
+    private static final String INSTALL = """
+            CREATE TABLE IF NOT EXISTS shardflake_adopt.slice (shard integer PRIMARY KEY, over_since timestamptz);
+            COMMENT ON TABLE shardflake_adopt.slice IS 'The slices of this database by shard, and since when the rows of each live in the shard';
+            INSERT INTO shardflake_adopt.slice SELECT n, NULL FROM generate_series(0, %1$s - 1) n ON CONFLICT DO NOTHING;
+            CREATE OR REPLACE FUNCTION shardflake_adopt.enter(shard integer, work text DEFAULT 'work') RETURNS void
+                LANGUAGE plpgsql STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+            DECLARE
+                v_over timestamptz;
+            BEGIN
+                PERFORM pg_advisory_xact_lock_shared(%2$s, shard %% %3$s);
+                IF current_setting('transaction_isolation') LIKE 'read %%' OR current_setting('transaction_read_only')::boolean THEN
+                    SELECT s.over_since INTO v_over FROM shardflake_adopt.slice s WHERE s.shard = enter.shard;
+                ELSE
+                    -- The snapshot may be older than the lock. To lock the row fails if it has changed since.
+                    SELECT s.over_since INTO v_over FROM shardflake_adopt.slice s WHERE s.shard = enter.shard FOR SHARE;
+                END IF;
+                IF NOT FOUND AND shard BETWEEN 0 AND %1$s - 1 THEN
+                    RAISE EXCEPTION 'this transaction is older than the fence of the slices' USING ERRCODE = '40001', HINT = 'Run it again.';
+                ELSIF NOT FOUND THEN
+                    RAISE EXCEPTION 'shard %% is out of range 0..%%', shard, %1$s - 1 USING ERRCODE = '22023';
+                ELSIF v_over IS NOT NULL THEN
+                    RAISE EXCEPTION '%% is refused: shard %% has left this database', work, shard
+                        USING ERRCODE = 'SF001', HINT = 'Work on it through the router: its rows here are as they were when it left.';
+                END IF;
+            END $$;
+            COMMENT ON FUNCTION shardflake_adopt.enter(integer, text) IS
+                'Keeps a shard in this database until the transaction ends. Error: SF001 if it has left, and the router must be asked';
+            GRANT USAGE ON SCHEMA shardflake_adopt TO PUBLIC;
+            GRANT EXECUTE ON FUNCTION shardflake_adopt.enter(integer, text) TO PUBLIC;
+            """;
+
+    /** Answers for the row as the statement has it, and once more for what other triggers have made of it. */
+    private static final String FUNCTION = """
+            DECLARE
+                v_work text := format('%%s of table %%s.%%s', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME);
+                v_were integer[];
+                v_are integer[];
+                v_was integer;
+                v_is integer;
+            BEGIN
+                IF TG_OP <> 'INSERT' AND TG_WHEN = 'BEFORE' THEN
+                    v_were := %1$s;
+                    v_was := v_were[1];
+                    PERFORM shardflake_adopt.enter(v_was, v_work);
+                END IF;
+                IF TG_OP <> 'DELETE' THEN
+                    v_are := %2$s;
+                    v_is := v_are[1];
+                END IF;
+                IF cardinality(v_were) > 1 OR cardinality(v_are) > 1 THEN
+                    RAISE EXCEPTION '%%: this transaction still sees a row that another has replaced', v_work USING ERRCODE = '40001', HINT = 'Run it again.';
+                END IF;
+                IF TG_OP = 'DELETE' THEN
+                    RETURN OLD;
+                END IF;
+                PERFORM shardflake_adopt.enter(v_is, v_work);
+                %3$s
+                RETURN NEW;
+            END
+            """;
+
+    /** A row that refers to it may be on its way in a transaction that has the lock of the old slice only. */
+    private static final String KEEP_SLICE = """
+            IF TG_OP = 'UPDATE' AND TG_WHEN = 'BEFORE' AND %s THEN
+                        RAISE EXCEPTION '%% is refused: it takes a row from shard %% to shard %%, and rows of %% follow it', v_work, coalesce(v_was::text, 'none'), coalesce(v_is::text, 'none'), %s
+                            USING ERRCODE = '55006', HINT = 'The key of a row that others get theirs from cannot change once a shard has left this database. Insert a row with the new key, and delete the old one.';
+                    END IF;
+            """;
+
+    /** A row without a parent has no slice to hold until its transaction ends. */
+    private static final String HAVE_PARENT = """
+            IF TG_WHEN = 'AFTER' AND v_is IS NULL AND ROW(%1$s) IS NOT NULL AND NOT EXISTS (SELECT FROM %2$s p WHERE (%3$s) = (%1$s))
+                       AND EXISTS (SELECT FROM %4$s t WHERE (%5$s) = (%6$s) AND (%7$s) = (%1$s)) THEN
+                        RAISE EXCEPTION '%% is refused: there is no row of %% that it refers to', v_work, %8$s
+                            USING ERRCODE = '23503', HINT = 'Without that row it belongs to no shard. Write that row first, or in the same transaction.';
+                    END IF;
+            """;
+
+    /** Others' triggers of the kind come first by their names. Rows with parents are looked at again at the end: parents may come later. */
+    private static final String TRIGGERS = """
+            CREATE OR REPLACE FUNCTION shardflake_adopt.fence_%1$s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+                SET search_path = pg_catalog, pg_temp AS %2$s;
+            DROP TRIGGER IF EXISTS zz_shardflake_adopt_fence ON %3$s;
+            DROP TRIGGER IF EXISTS zz_shardflake_adopt_fenced ON %3$s;
+            CREATE TRIGGER zz_shardflake_adopt_fence BEFORE INSERT OR UPDATE OR DELETE ON %3$s
+                FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.fence_%1$s();
+            CREATE CONSTRAINT TRIGGER zz_shardflake_adopt_fenced AFTER INSERT OR UPDATE ON %3$s %4$s
+                FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.fence_%1$s();
+            ALTER TABLE %3$s ENABLE ALWAYS TRIGGER zz_shardflake_adopt_fence;
+            ALTER TABLE %3$s ENABLE ALWAYS TRIGGER zz_shardflake_adopt_fenced;
+            """;
+
+    private static final String IS_UP = """
+            SELECT count(*) = 2 FROM pg_trigger WHERE tgrelid = to_regclass(?) AND tgname LIKE 'zz\\_shardflake\\_adopt\\_fence%' AND tgenabled = 'A'
+            """;
+
+    /** Removes the fence of a table; the parameters are the number of its adoption and its name. */
+    static final String REMOVE = """
+            DROP TRIGGER IF EXISTS zz_shardflake_adopt_fence ON %2$s;
+            DROP TRIGGER IF EXISTS zz_shardflake_adopt_fenced ON %2$s;
+            DROP FUNCTION IF EXISTS shardflake_adopt.fence_%1$s();
+            """;
+
+    /** Removes what the fences of all tables have in common. */
+    static final String REMOVE_ALL =
+            "DROP TABLE IF EXISTS shardflake_adopt.slice; DROP FUNCTION IF EXISTS shardflake_adopt.enter(integer, text);";
+
+    private final Connection connection;
+
+    SliceFence(Connection connection) {
+        this.connection = connection;
+    }
+
+    /** The shards that have left the old database. */
+    Set<Integer> over() throws SQLException {
+        if (!Sql.isTrue(connection, "SELECT to_regclass('shardflake_adopt.slice') IS NOT NULL")) {
+            return Set.of();
+        }
+        return new HashSet<>(Sql.list(
+                connection,
+                "SELECT shard FROM shardflake_adopt.slice WHERE over_since IS NOT NULL",
+                row -> row.getInt(1)));
+    }
+
+    /** Raises the fence of a table, whose writers have ended when this returns; nothing is over yet, or other tables have theirs. */
+    void raise(Adoption adoption, Adopter.Routed routed) throws SQLException {
+        Route route = routed.route();
+        TableFacts table = route.table();
+        if (Sql.isTrue(connection, IS_UP, table.name())) {
+            return;
+        }
+        String owner = refuseOtherOwner(route);
+        new ChangeJournal(connection, table).withLock(() -> {
+            Sql.execute(connection, INSTALL.formatted(adoption.shardCount(), LOCK_CLASS, LOCKS));
+            Sql.execute(
+                    connection,
+                    TRIGGERS.formatted(
+                            adoption.id(),
+                            Sql.quote(function(routed)),
+                            table.name(),
+                            route.link() == null ? "" : "DEFERRABLE INITIALLY DEFERRED"));
+            if (!owner.isEmpty()) {
+                Sql.execute(
+                        connection,
+                        "ALTER FUNCTION shardflake_adopt.fence_%s() OWNER TO %s".formatted(adoption.id(), owner));
+            }
+        });
+    }
+
+    /** The owner who runs the trigger, if a superuser adopts the table: empty if it is the login itself. */
+    private String refuseOtherOwner(Route route) throws SQLException {
+        String owner = ChangeJournal.lesserOwner(connection, route.table()).orElse("");
+        Route.Link link = route.link();
+        if (link != null
+                && !ChangeJournal.lesserOwner(connection, link.parent().table())
+                        .orElse("")
+                        .equals(owner)) {
+            throw new AdoptRefusedException(
+                    "%s and %s, which it gets its key from, have different owners"
+                            .formatted(
+                                    route.table().name(), link.parent().table().name()),
+                    "let one role own both");
+        }
+        return owner;
+    }
+
+    private static String function(Adopter.Routed routed) {
+        Route route = routed.route();
+        String more = "";
+        if (!routed.children().isEmpty()) {
+            String moves = route.link() == null ? "v_is IS DISTINCT FROM v_was" : "v_is <> v_was";
+            String others = routed.children().stream()
+                    .map(child -> child.table().name())
+                    .sorted()
+                    .collect(joining(", "));
+            more += KEEP_SLICE.formatted(moves, Sql.quote(others));
+        }
+        Route.Link link = route.link();
+        if (link != null) {
+            TableFacts table = route.table();
+            TableFacts parent = link.parent().table();
+            more += HAVE_PARENT.formatted(
+                    table.listOf("NEW", link.columns()),
+                    parent.own(),
+                    parent.listOf("p", link.to()),
+                    table.own(),
+                    table.keyOf("t"),
+                    table.keyOf("NEW"),
+                    table.listOf("t", link.columns()),
+                    Sql.quote(parent.name()));
+        }
+        return FUNCTION.formatted(shards(route, "OLD"), shards(route, "NEW"), more);
+    }
+
+    /**
+     * Finds the shards of a row that is given, by its parents: one, or none. In {@code REPEATABLE READ}, a parent that another transaction has
+     * deleted is still seen together with the one that has its place.
+     */
+    private static String shards(Route route, String row) {
+        if (route.link() == null) {
+            return "ARRAY[%s]".formatted(route.shard(row));
+        }
+        List<String> parents = new ArrayList<>();
+        List<String> conditions = new ArrayList<>();
+        Route its = route;
+        String name = row;
+        while (its.link() != null) {
+            Route.Link link = Objects.requireNonNull(its.link());
+            TableFacts parent = link.parent().table();
+            String alias = "p" + (parents.size() + 1);
+            parents.add("%s %s".formatted(parent.own(), alias));
+            conditions.add("(%s) = (%s)"
+                    .formatted(parent.listOf(alias, link.to()), its.table().listOf(name, link.columns())));
+            its = link.parent();
+            name = alias;
+        }
+        return "(SELECT array_agg(DISTINCT %s) FROM %s WHERE %s)"
+                .formatted(its.shard(name), String.join(", ", parents), String.join(" AND ", conditions));
+    }
+
+    /**
+     * Makes this session the only one that works on a slice: whoever has written to it has ended, and others wait. Returns whether that was so
+     * within the time.
+     */
+    boolean hold(int shard, Duration patience) throws SQLException {
+        try {
+            // One implicit transaction: a failure takes the setting back.
+            Sql.execute(
+                    connection,
+                    "SET lock_timeout = %s; SELECT pg_advisory_lock(%s, %s); SET lock_timeout = 0"
+                            .formatted(patience.toMillis(), LOCK_CLASS, shard % LOCKS));
+            return true;
+        } catch (SQLException e) {
+            if (!LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {
+                throw e;
+            }
+            return false;
+        }
+    }
+
+    void release(int shard) throws SQLException {
+        Sql.call(connection, "SELECT pg_advisory_unlock(?, ?)", LOCK_CLASS, shard % LOCKS);
+    }
+
+    /** Lets a slice leave; its lock is held. */
+    void leave(int shard) throws SQLException {
+        Sql.update(
+                connection,
+                "UPDATE shardflake_adopt.slice SET over_since = clock_timestamp() WHERE shard = ? AND over_since IS NULL",
+                shard);
+    }
+}

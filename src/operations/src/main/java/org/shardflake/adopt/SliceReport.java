@@ -1,0 +1,15 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import java.time.Duration;
+
+/**
+ * A shard that has left the old database.
+ *
+ * @param pause for how long its writers waited at most: from the request for its lock until it had left
+ * @param attempts how often its lock was asked for; each time, writers that had begun were waited for
+ */
+public record SliceReport(int shard, Duration pause, int attempts) {}
