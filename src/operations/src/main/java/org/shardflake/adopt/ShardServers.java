@@ -67,10 +67,22 @@ final class ShardServers implements AutoCloseable {
         }
     }
 
+    /** Lets other processes bring rows. A COPY that a failure left open comes first: the driver would wait for its end. */
     void unlock(String old) throws SQLException {
+        SQLException failure = null;
         for (ShardTables server : servers) {
-            new AdvisoryLock("shardflake adopt " + old).release(server.connection());
+            try {
+                server.forget();
+                new AdvisoryLock("shardflake adopt " + old).release(server.connection());
+            } catch (SQLException e) {
+                if (failure == null) {
+                    failure = e;
+                } else {
+                    failure.addSuppressed(e);
+                }
+            }
         }
+        rethrow(failure);
     }
 
     private static Thread daemon(Runnable work) {
