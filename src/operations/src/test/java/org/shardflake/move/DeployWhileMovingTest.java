@@ -326,7 +326,7 @@ class DeployWhileMovingTest {
         assertThat(refused)
                 .singleElement()
                 .asString()
-                .contains("shards 1,2 are being moved by move 1, which is copying", "wait until their copies follow");
+                .contains("shards 1,2 are being moved by move 1, which is copying", "wait until the copies follow");
         assertThat(deployments.get(0).get(1, TimeUnit.MINUTES).isComplete()).isTrue();
         assertAlike();
         mover.cutOver(move.id(), MOVING);
