@@ -254,7 +254,7 @@ class ExporterIT {
                         .toList());
     }
 
-    /** The labels of every metric, also of those that only a move has while a command copies. */
+    /** The labels of every metric, also of those that only an adoption has, or a move while a command copies. */
     private Map<String, Set<String>> everyMetric() throws Exception {
         Map<String, Set<String>> known = labelsByMetric(scrape());
         try (Connection command = cluster.server(0).connect();
@@ -263,6 +263,7 @@ class ExporterIT {
                     "SELECT pg_advisory_lock(hashtext('shardflake.move'), id::integer) FROM shardflake_catalog.move");
             addCopying(known);
         }
+        addAdoption(known);
         return known;
     }
 
@@ -276,6 +277,23 @@ class ExporterIT {
             NoteShards.execute(
                     cluster.server(0),
                     "UPDATE shardflake_catalog.move SET phase = 'following'; UPDATE shardflake_catalog.move_shard SET phase = 'copied'");
+        }
+    }
+
+    /** As adopt leaves it in both databases; the command itself refuses while a shard moves. */
+    private void addAdoption(Map<String, Set<String>> known) throws Exception {
+        NoteShards.execute(cluster.server(0), """
+                CREATE SCHEMA shardflake_adopt;
+                CREATE TABLE shardflake_adopt.adoption AS SELECT gen_random_uuid() AS mark, 1 AS id, 'public.old' AS source, 'FOLLOWING' AS state, 7::bigint AS copied_rows;
+                CREATE TABLE shardflake_adopt.changes_1 AS SELECT 1::bigint AS shardflake_change, now() AS shardflake_at;
+                INSERT INTO shardflake_catalog.adoption (id, source, database, target) SELECT mark, source, '%s', 'note' FROM shardflake_adopt.adoption
+                """.formatted(cluster.server(0).uri("postgres")));
+        try {
+            scrape(); // It asks about the adoptions of the look before.
+            labelsByMetric(scrape()).forEach(known::putIfAbsent);
+        } finally {
+            NoteShards.execute(
+                    cluster.server(0), "DELETE FROM shardflake_catalog.adoption; DROP SCHEMA shardflake_adopt CASCADE");
         }
     }
 
