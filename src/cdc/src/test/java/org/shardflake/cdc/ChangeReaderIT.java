@@ -102,7 +102,7 @@ class ChangeReaderIT {
     @Test
     @Tag("full")
     void appliesEachChangeOnceAndInOrderThroughManyMoves() throws Exception {
-        run(new Random(), 60);
+        run(new Random(), 20);
     }
 
     private void run(Random random, int moves) throws Exception {
