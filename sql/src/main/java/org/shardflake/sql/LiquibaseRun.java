@@ -16,6 +16,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import java.util.regex.Pattern;
 import liquibase.Contexts;
 import liquibase.LabelExpression;
 import liquibase.Liquibase;
@@ -54,6 +55,9 @@ public final class LiquibaseRun {
                AND NOT EXISTS (SELECT FROM pg_catalog.pg_index x WHERE x.indrelid OPERATOR(pg_catalog.=) c.oid AND x.indisprimary)
             """;
 
+    /** SQLSTATE of a connection that failed, or that the server ended. */
+    private static final Pattern LOST = Pattern.compile("08|57P");
+
     private LiquibaseRun() {}
 
     /**
@@ -76,13 +80,15 @@ public final class LiquibaseRun {
      *
      * @param connection a connection, left open in the auto-commit mode that Liquibase chose
      * @throws DeploymentException if a changeset failed; those before it are committed
+     * @throws SQLException if the connection was lost
      */
     public static void update(
             Connection connection,
             ResourceAccessor resources,
             String changelog,
             String historySchema,
-            Map<String, String> parameters) {
+            Map<String, String> parameters)
+            throws SQLException {
         ONE_AT_A_TIME.lock();
         try {
             Scope.child(quiet(resources), () -> {
@@ -106,9 +112,20 @@ public final class LiquibaseRun {
             });
             addReplicaIdentities(connection, historySchema);
         } catch (Exception e) {
+            throwLoss(e);
             throw new DeploymentException("could not deploy " + changelog + ": " + e.getMessage(), e);
         } finally {
             ONE_AT_A_TIME.unlock();
+        }
+    }
+
+    /** Throws the driver's exception if the connection was lost: Liquibase's text would say neither that nor on which server. */
+    private static void throwLoss(Exception failure) throws SQLException {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SQLException lost
+                    && LOST.matcher(String.valueOf(lost.getSQLState())).lookingAt()) {
+                throw lost;
+            }
         }
     }
 

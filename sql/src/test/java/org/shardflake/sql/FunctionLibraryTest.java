@@ -289,6 +289,23 @@ class FunctionLibraryTest {
         assertThat(printed.toString(UTF_8)).isEmpty();
     }
 
+    /** And not as one of Liquibase's, which say neither what was lost nor why. */
+    @Test
+    void aLostConnectionIsThrownAsTheDriversException() throws SQLException {
+        execute(
+                connection,
+                "CREATE FUNCTION public.terminate() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); END'",
+                "CREATE EVENT TRIGGER terminate ON ddl_command_end WHEN TAG IN ('CREATE FUNCTION') EXECUTE FUNCTION public.terminate()");
+        try (Connection lost = postgres.database(0).connect()) {
+            assertThatThrownBy(() -> FunctionLibrary.deploy(lost))
+                    .isInstanceOfSatisfying(
+                            PSQLException.class,
+                            e -> assertThat(e.getSQLState()).isEqualTo("57P01"));
+        } finally {
+            execute(connection, "DROP EVENT TRIGGER terminate", "DROP FUNCTION public.terminate()");
+        }
+    }
+
     @Test
     @Timeout(value = 60, unit = TimeUnit.SECONDS)
     void lockLeftByAKilledDeploymentIsReleased() throws SQLException {

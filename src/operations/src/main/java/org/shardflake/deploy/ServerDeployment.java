@@ -123,7 +123,7 @@ final class ServerDeployment implements AutoCloseable {
      */
     void begin(List<ShardChangeSet> changeSets, String deployment) throws SQLException {
         this.deployment = deployment;
-        FunctionLibrary.deploy(control, layout.epochMillis());
+        Sql.naming(control, () -> FunctionLibrary.deploy(control, layout.epochMillis()));
         ShardHistory.create(control);
         DeployedSql.record(control, changeSets);
     }

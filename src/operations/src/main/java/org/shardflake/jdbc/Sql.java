@@ -257,6 +257,15 @@ public final class Sql {
         return SessionFailedException.of(connection, e);
     }
 
+    /** Runs SQL by another class. If the session fails, the failure has its server's name. */
+    public static <X extends Exception> void naming(Connection connection, Action<X> action) throws SQLException, X {
+        try {
+            action.run();
+        } catch (SQLException e) {
+            throw named(connection, e);
+        }
+    }
+
     /** Whether the server lacks room: of its disk, its memory, or what a setting allows. Others may free some. */
     public static boolean isShortage(SQLException e) {
         return String.valueOf(e.getSQLState()).startsWith("53");

@@ -132,7 +132,8 @@ final class Preparation {
             Sql.execute(to, "SET ROLE " + role);
         }
         try (Sql.Ending ending = () -> Sql.execute(to, "RESET ROLE")) {
-            FunctionLibrary.deploy(to, Sql.number(from, "SELECT shardflake.epoch_ms()"));
+            long epoch = Sql.number(from, "SELECT shardflake.epoch_ms()");
+            Sql.naming(to, () -> FunctionLibrary.deploy(to, epoch));
         }
     }
 

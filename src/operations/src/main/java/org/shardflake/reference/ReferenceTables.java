@@ -153,7 +153,7 @@ public final class ReferenceTables {
 
     private static void prepare(ReferenceSession session, IdLayout layout) throws SQLException {
         for (ReferenceServer server : session.servers()) {
-            FunctionLibrary.deploy(server.control(), layout.epochMillis());
+            Sql.naming(server.control(), () -> FunctionLibrary.deploy(server.control(), layout.epochMillis()));
             ReferenceChangelog.prepare(server.control());
         }
     }

@@ -37,7 +37,6 @@ import org.shardflake.deploy.SchemaFacts;
 import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
-import org.shardflake.sql.DeploymentException;
 
 /**
  * Each kind of statement, deployed at some phase of a move, by commands and on servers that are killed: shard and copy stay alike, the application
@@ -381,7 +380,7 @@ class DeploymentMatrixIT {
                     return;
                 }
                 assertThat(attempt).as("%s: %s", sql, report).isLessThan(10);
-            } catch (ShardflakeException | DeploymentException e) {
+            } catch (ShardflakeException e) {
                 if (attempt == 10) {
                     throw new AssertionError(sql, e);
                 }
@@ -426,7 +425,7 @@ class DeploymentMatrixIT {
         CompletableFuture<Void> running = CompletableFuture.runAsync(() -> {
             try {
                 deployment.deploy();
-            } catch (ShardflakeException | DeploymentException e) {
+            } catch (ShardflakeException e) {
                 System.out.println("The deployment ended: " + e.getMessage());
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
