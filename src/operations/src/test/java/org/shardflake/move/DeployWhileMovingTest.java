@@ -11,13 +11,10 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -37,7 +34,6 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.DeploySettings;
-import org.shardflake.deploy.SchemaFacts;
 import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
@@ -446,47 +442,18 @@ class DeployWhileMovingTest {
         return installation.deploy(changelog, settings(), done -> {});
     }
 
-    /** Gives way before PostgreSQL ends the application's transaction in a deadlock, which it does after a second. */
     private DeploySettings settings() {
         return settings(50);
     }
 
     private DeploySettings settings(int tries) {
-        DeploySettings usual = DeploySettings.defaults(directory);
-        return new DeploySettings(
-                usual.searchPath(),
-                usual.contexts(),
-                usual.labels(),
-                usual.parameters(),
-                Duration.ofMillis(300),
-                usual.statementTimeout(),
-                tries,
-                usual.connections(),
-                0,
-                usual.stopAtFailure(),
-                usual.allowPublic(),
-                usual.checks());
+        return FollowedDeployments.settings(directory, tries);
     }
 
     /** Has a process deploy until it is between the two servers, or has created tables that the copies do not follow in yet, and kills it there. */
     private void killHalf(DeployFollowedProcess.Point point) throws Exception {
-        ProcessBuilder command = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:TieredStopAtLevel=1",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        DeployFollowedProcess.class.getName(),
-                        point.name(),
-                        changelog.toString(),
-                        MOVING.toString(),
-                        shards.catalogUrl().withoutPassword(),
-                        shards.url("db1").withoutPassword(),
-                        shards.url("db2").withoutPassword())
-                .redirectError(ProcessBuilder.Redirect.INHERIT);
-        command.environment()
-                .put("PGPASSWORD", Objects.requireNonNull(shards.environment().get("PGPASSWORD")));
-        Process process = command.start();
+        Process process = FollowedDeployments.start(
+                shards, DeployFollowedProcess.class, point.name(), changelog.toString(), MOVING.toString());
         try (BufferedReader out = process.inputReader()) {
             assertThat(out.readLine()).isEqualTo(point.name());
         } finally {
@@ -494,7 +461,7 @@ class DeployWhileMovingTest {
         }
     }
 
-    /** By what PostgreSQL's catalog says, which is not what a deployment compares by, and row by row. */
+    /** By {@link FollowedDeployments#facts} and row by row; the copies are closed. */
     private void assertAlike() throws SQLException {
         long move = mover.moves().get(0).id();
         for (int shard : MOVING.stream().toArray()) {
@@ -514,17 +481,7 @@ class DeployWhileMovingTest {
         assertThat(mover.verify(move, MOVING)).isEmpty();
     }
 
-    /** The history is among them; fences are not, which are up on one server only. */
     private List<String> facts(String server, int shard) throws SQLException {
-        try (Connection connection = shards.database(server).connect()) {
-            List<String> facts = new ArrayList<>(SchemaFacts.of(connection, shard));
-            facts.removeIf(fact -> fact.contains("fence_write"));
-            facts.addAll(Sql.list(
-                    connection,
-                    "SELECT id || ' ' || exectype || ' ' || md5sum FROM shardflake_deploy.databasechangelog WHERE starts_with(filename, ?) ORDER BY orderexecuted",
-                    row -> row.getString(1),
-                    "shard_000%s/".formatted(shard)));
-            return facts;
-        }
+        return FollowedDeployments.facts(shards, server, shard);
     }
 }

@@ -9,15 +9,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
-import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -32,10 +29,7 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.deploy.DeployReport;
-import org.shardflake.deploy.DeploySettings;
-import org.shardflake.deploy.SchemaFacts;
 import org.shardflake.install.Installation;
-import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 
 /**
@@ -214,7 +208,7 @@ class DeploymentMatrixIT {
         try (ShardRouter router = shards.router().build();
                 AccountLoad load = AccountLoad.start(router, ShardSet.range(0, 3), 2, 5)) {
             load.awaitMore(50);
-            walk(shuffled(), true, move.id(), () -> load.awaitMore(20), sql -> {
+            walk(shuffled(), true, move.id(), load, sql -> {
                 if (random.nextInt(4) == 0) {
                     kill();
                     if (random.nextBoolean()) {
@@ -236,9 +230,9 @@ class DeploymentMatrixIT {
         try (ShardRouter router = shards.router().build();
                 AccountLoad load = AccountLoad.startWithOutages(router, ShardSet.range(0, 3), 2, 5)) {
             load.awaitMore(50);
-            walk(shuffled().subList(0, 14), false, move.id(), () -> load.awaitMore(20), sql -> {
+            walk(shuffled().subList(0, 14), false, move.id(), load, sql -> {
                 if (random.nextInt(4) == 0) {
-                    crashWhile(this::deployOnce);
+                    crashWhileDeploying();
                 }
                 finish(sql);
             });
@@ -253,12 +247,9 @@ class DeploymentMatrixIT {
         void run(String sql) throws Exception;
     }
 
-    private interface Act {
-        void run() throws Exception;
-    }
-
     /** Deploys statement by statement. The shards change sides four times on the way. */
-    private void walk(List<String> statements, boolean refusals, long move, Act between, Step step) throws Exception {
+    private void walk(List<String> statements, boolean refusals, long move, AccountLoad load, Step step)
+            throws Exception {
         List<String> all = new ArrayList<>(REFUSED);
         Collections.shuffle(all, random);
         Deque<String> refused = new ArrayDeque<>(all);
@@ -267,7 +258,7 @@ class DeploymentMatrixIT {
             if (i * 5 / statements.size() > turns) {
                 assertThat(mover.verify(move, MOVING)).isEmpty();
                 turn(move, turns++ % 2 == 0 ? 1 : 2);
-                between.run();
+                load.awaitMore(20);
             }
             String before = Files.readString(changelog);
             String sql = statements.get(i);
@@ -352,23 +343,7 @@ class DeploymentMatrixIT {
     }
 
     private DeployReport deployOnce() throws InterruptedException {
-        DeploySettings usual = DeploySettings.defaults(directory);
-        return installation.deploy(
-                changelog,
-                new DeploySettings(
-                        usual.searchPath(),
-                        usual.contexts(),
-                        usual.labels(),
-                        usual.parameters(),
-                        Duration.ofMillis(300),
-                        usual.statementTimeout(),
-                        50,
-                        usual.connections(),
-                        0,
-                        usual.stopAtFailure(),
-                        usual.allowPublic(),
-                        usual.checks()),
-                done -> {});
+        return installation.deploy(changelog, FollowedDeployments.settings(directory, 50), done -> {});
     }
 
     /** The same command again, until what was interrupted is done. */
@@ -399,32 +374,18 @@ class DeploymentMatrixIT {
     }
 
     private void kill() throws Exception {
-        ProcessBuilder command = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:TieredStopAtLevel=1",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        DeployProcess.class.getName(),
-                        changelog.toString(),
-                        shards.catalogUrl().withoutPassword(),
-                        shards.url("db1").withoutPassword(),
-                        shards.url("db2").withoutPassword())
-                .redirectError(ProcessBuilder.Redirect.DISCARD);
-        command.environment()
-                .put("PGPASSWORD", Objects.requireNonNull(shards.environment().get("PGPASSWORD")));
-        Process process = command.start();
+        Process process = FollowedDeployments.start(shards, DeployProcess.class, changelog.toString());
         assertThat(process.inputReader().readLine()).isEqualTo("begun");
         boolean ended = process.waitFor(300 + random.nextInt(1500), TimeUnit.MILLISECONDS);
         process.destroyForcibly().waitFor();
         System.out.println(ended ? "The command had ended" : "The command was killed");
     }
 
-    private void crashWhile(DeployCall deployment) throws Exception {
+    private void crashWhileDeploying() throws Exception {
         PostgresServer server = postgres.database(random.nextInt(2)).server();
         CompletableFuture<Void> running = CompletableFuture.runAsync(() -> {
             try {
-                deployment.deploy();
+                deployOnce();
             } catch (ShardflakeException e) {
                 System.out.println("The deployment ended: " + e.getMessage());
             } catch (InterruptedException e) {
@@ -437,10 +398,6 @@ class DeploymentMatrixIT {
         running.get(2, TimeUnit.MINUTES);
     }
 
-    private interface DeployCall {
-        DeployReport deploy() throws InterruptedException;
-    }
-
     private void assertAlike(String sql) throws SQLException {
         for (int shard : MOVING.stream().toArray()) {
             assertThat(facts("db2", shard)).as(sql).containsExactlyElementsOf(facts("db1", shard));
@@ -448,17 +405,7 @@ class DeploymentMatrixIT {
         assertThat(facts("db1", 1)).as(sql).containsExactlyElementsOf(facts("db1", 0));
     }
 
-    /** Without fences, which are up on one server only. */
     private List<String> facts(String server, int shard) throws SQLException {
-        try (Connection connection = shards.database(server).connect()) {
-            List<String> facts = new ArrayList<>(SchemaFacts.of(connection, shard));
-            facts.removeIf(fact -> fact.contains("fence_write"));
-            facts.addAll(Sql.list(
-                    connection,
-                    "SELECT id || ' ' || md5sum FROM shardflake_deploy.databasechangelog WHERE starts_with(filename, ?) ORDER BY orderexecuted",
-                    row -> row.getString(1),
-                    "shard_000%s/".formatted(shard)));
-            return facts;
-        }
+        return FollowedDeployments.facts(shards, server, shard);
     }
 }
