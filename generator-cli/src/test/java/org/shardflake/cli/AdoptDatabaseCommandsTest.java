@@ -110,7 +110,7 @@ class AdoptDatabaseCommandsTest {
                         .toArray(String[]::new));
     }
 
-    /** As psql does it, by the line that the command prints. */
+    /** Fills them the way psql would with the line that the command prints. */
     private void copyKinds() throws Exception {
         StringWriter rows = new StringWriter();
         try (Connection old = postgres.database(OLD).connect();

@@ -61,7 +61,7 @@ class AdoptSlicesTest {
 
     private static final String FENCED = "SF001";
 
-    /** Whether nobody ends the engine's sessions any more. */
+    /** Set when the engine's sessions are no longer killed. */
     private volatile boolean isCalm;
 
     private final CliInstallation installation = new CliInstallation(postgres);

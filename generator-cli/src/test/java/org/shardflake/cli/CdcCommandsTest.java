@@ -16,7 +16,7 @@ import org.shardflake.cli.Cli.Result;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresExtension;
 
-/** What the commands print; {@code ChangeStreamTest} says what they do. */
+/** Tests what the commands print. Their effects are tested by {@code ChangeStreamTest}. */
 class CdcCommandsTest {
 
     @RegisterExtension

@@ -280,7 +280,7 @@ class ExporterIT {
         }
     }
 
-    /** As adopt leaves it in both databases; the command itself refuses while a shard moves. */
+    /** Adds the records that {@code adopt} makes in both databases. The command itself refuses to run while a shard moves. */
     private void addAdoption(Map<String, Set<String>> known) throws Exception {
         NoteShards.execute(cluster.server(0), """
                 CREATE SCHEMA shardflake_adopt;

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.shardflake.yaml.YamlNode;
 import picocli.CommandLine;
 
-/** The Helm chart, rendered by Helm's own code; there is no cluster here to install it in. */
+/** Lints and renders the Helm chart with Helm's own code. No test installs it on a cluster. */
 final class HelmChartTest {
 
     private static final Path CHART = Path.of("../src/helm/shardflake");

@@ -103,7 +103,7 @@ class SourcesTest {
         assertThat(found).isEmpty();
     }
 
-    /** So does what a {@code catch} throws while it undoes something, unless it is given the failure, or has thrown it if it was not expected. */
+    /** A {@code catch} that undoes something can throw, too, and hide the first failure, unless it passes that on or has rethrown it. */
     @Test
     void noCatchHidesAFailureByOneOfItsOwn() {
         List<String> found = new ArrayList<>();

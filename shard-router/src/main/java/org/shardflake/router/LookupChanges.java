@@ -94,7 +94,7 @@ final class LookupChanges {
         List<Change> old = new ArrayList<>();
         for (Change change : changes) {
             if (change.wasHeld()) {
-                old.add(change); // Its record was committed. Once others see it deleted, nobody can write it again.
+                old.add(change); // Its record was committed. Nobody can write it again once its deletion is visible.
             } else if (change.claims().decide(change.claim()) != Claims.Verdict.VOID) {
                 kept.add(change.claim().token());
             }

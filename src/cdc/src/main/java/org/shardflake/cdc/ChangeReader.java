@@ -65,7 +65,7 @@ public final class ChangeReader implements AutoCloseable {
      *
      * @param urls the URL of a server of the shard map, including what is needed to log in
      * @param name of the reader, for its slots: 1 to 40 small letters, digits and underscores
-     * @throws ShardflakeException if there is no change stream, or there are slots of this name; no slot was created then
+     * @throws ShardflakeException if no change stream was created, or slots of this name exist; no slot was created in either case
      */
     public static ChangeReader begin(ServerUrl catalog, Function<Server, ServerUrl> urls, String name) {
         ShardCatalog map = ShardCatalog.at(catalog);

@@ -93,7 +93,7 @@ final class ServerReader implements AutoCloseable {
         return held;
     }
 
-    /** The reason for which there is no connection, or null. */
+    /** Why the server cannot be reached; null while connected. */
     @Nullable
     SQLException failure() {
         return failure;

@@ -283,7 +283,7 @@ class ChangeReaderIT {
         return true;
     }
 
-    /** Applies changes until each shard's last row has come; ends in the middle of transactions now and then, and goes on. */
+    /** Applies changes until the last row of each shard has arrived. Now and then it stops in the middle of a transaction and starts again. */
     private boolean read(Random random) throws Exception {
         int ends = 0;
         while (ends < SHARDS) {

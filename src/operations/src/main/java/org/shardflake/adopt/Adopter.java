@@ -478,8 +478,9 @@ public final class Adopter implements AutoCloseable {
             Set<Integer> left = new SliceFence(connection).over();
             if (!left.isEmpty()) {
                 throw new AdoptRefusedException(
-                        "shards %s have left the old database, and may have newer rows".formatted(ShardSet.of(left)),
-                        "their rows would be lost; go on with the others");
+                        "%s left the old database, and may have newer rows"
+                                .formatted(Plural.shards(ShardSet.of(left), "has", "have")),
+                        "to cancel would lose their rows: let the other shards leave, too");
             }
             return adoption;
         });
