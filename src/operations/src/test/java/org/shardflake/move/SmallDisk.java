@@ -20,37 +20,48 @@ import org.shardflake.jdbc.Sql;
 public final class SmallDisk implements AutoCloseable {
 
     private final PostgresServer server;
-    private final Path data;
+    private final Path files;
 
-    private SmallDisk(PostgresServer server, Path data) {
+    private SmallDisk(PostgresServer server, Path files) {
         this.server = server;
-        this.data = data;
+        this.files = files;
     }
 
     /** Moves a server's files to a disk of this size, such as {@code 200m}; restarts it. */
     public static SmallDisk of(PostgresServer server, String size)
             throws IOException, SQLException, InterruptedException {
+        return of(server, "", size);
+    }
+
+    /** Moves a server's write-ahead log only: the server stops when this disk is full, where it might first fail to extend a table. */
+    public static SmallDisk ofLog(PostgresServer server, String size)
+            throws IOException, SQLException, InterruptedException {
+        return of(server, "pg_wal", size);
+    }
+
+    private static SmallDisk of(PostgresServer server, String directory, String size)
+            throws IOException, SQLException, InterruptedException {
         assumeTrue("root".equals(System.getProperty("user.name")), "only root may mount a small disk");
-        Path data;
+        Path files;
         try (Connection connection = server.connect()) {
-            data = Path.of(Sql.text(connection, "SELECT current_setting('data_directory')"));
+            files = Path.of(Sql.text(connection, "SELECT current_setting('data_directory')"), directory);
         }
         server.stop();
-        Path before = data.resolveSibling("before");
-        Files.move(data, before);
-        Files.createDirectory(data);
+        Path before = files.resolveSibling("before");
+        Files.move(files, before);
+        Files.createDirectory(files);
         assumeTrue(
-                run("mount", "-t", "tmpfs", "-o", "mode=700,size=" + size, "small", data.toString()) == 0,
+                run("mount", "-t", "tmpfs", "-o", "mode=700,size=" + size, "small", files.toString()) == 0,
                 "no small disk can be mounted here");
-        assertThat(run("cp", "-a", before + "/.", data.toString())).isZero();
+        assertThat(run("cp", "-a", before + "/.", files.toString())).isZero();
         assertThat(run("rm", "-r", before.toString())).isZero();
         server.start();
-        return new SmallDisk(server, data);
+        return new SmallDisk(server, files);
     }
 
     /** Makes it larger, and starts the server again, whatever state it is in. */
     public void makeRoom() throws IOException, InterruptedException {
-        assertThat(run("mount", "-o", "remount,size=1g", data.toString())).isZero();
+        assertThat(run("mount", "-o", "remount,size=1g", files.toString())).isZero();
         server.crash();
         server.start();
     }
@@ -70,6 +81,6 @@ public final class SmallDisk implements AutoCloseable {
     @Override
     public void close() throws IOException, InterruptedException {
         server.crash();
-        run("umount", "--lazy", data.toString());
+        run("umount", "--lazy", files.toString());
     }
 }
