@@ -165,7 +165,7 @@ class IncidentsIT {
     void aFullDisk() throws Exception {
         PostgresServer db1 = cluster.server(0);
         PostgresServer db2 = cluster.server(1);
-        try (SmallDisk small = SmallDisk.ofLog(db2, "70m");
+        try (SmallDisk small = SmallDisk.ofLog(db2, "40m");
                 SmallDisk log = SmallDisk.of(db1, "400m")) {
             reader.cause("db2 has room", small::makeRoom);
             reader.cause("db2 is gone", db2::crash);
