@@ -50,6 +50,12 @@ class CdcCommandsTest {
                 .startsWith(
                         "[{\"server\":\"db1\",\"published\":true,\"current\":true,\"tables\":1,\"missing\":[],\"surplus\":[],\"readers\":[{\"slot\":\"shardflake_cdc_search\",\"active\":false,\"lost\":false,\"keptBytes\":");
 
+        assertThat(installation
+                        .launch("server", "add", "db3", installation.url(2))
+                        .exitCode())
+                .isZero();
+        assertThat(installation.launch("cdc", "status").out()).containsPattern("db3 +0 +as the map has it");
+
         assertThat(installation.launch("cdc", "drop").exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(installation.launch("cdc", "drop", "--yes"))
                 .isEqualTo(new Result(ExitCodes.OK, "dropped the change stream\n", ""));

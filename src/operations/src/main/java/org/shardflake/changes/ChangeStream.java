@@ -58,17 +58,38 @@ public final class ChangeStream {
      */
     public List<ChangeStreamStatus> create() {
         return Sql.translating(() -> onAll((map, streams) -> {
-            for (Map.Entry<Server, ServerStream> stream : streams.entrySet()) {
-                stream.getValue().check(map.shards(stream.getKey()));
+            for (ServerStream stream : streams.values()) {
+                stream.check(map);
             }
-            for (Map.Entry<Server, ServerStream> stream : streams.entrySet()) {
-                stream.getValue()
-                        .create(
-                                map.shards(stream.getKey()),
-                                shard -> map.placement(shard).epoch(),
-                                voice);
+            for (ServerStream stream : streams.values()) {
+                stream.create(map, voice);
             }
             return statuses(map, streams);
+        }));
+    }
+
+    /** Whether a server of the map has the publication, of those that answer. */
+    public boolean isAnywhere(ShardMap map) {
+        return map.servers().stream().anyMatch(server -> {
+            try (Connection connection = urls.apply(server).connect(APPLICATION)) {
+                return new ServerStream(server.name(), connection).isThere();
+            } catch (SQLException | ShardflakeException e) {
+                return false; // The doctor compares them when they answer again.
+            }
+        });
+    }
+
+    /**
+     * Creates the publication on one server.
+     *
+     * @throws ShardflakeException if it could not send all changes
+     */
+    public void create(ShardMap map, Server server) {
+        Sql.translating(() -> Sql.with(urls.apply(server).connect(APPLICATION), connection -> {
+            ServerStream stream = new ServerStream(server.name(), connection);
+            stream.check(map);
+            stream.create(map, voice);
+            return true;
         }));
     }
 
@@ -105,8 +126,8 @@ public final class ChangeStream {
     private static List<ChangeStreamStatus> statuses(ShardMap map, Map<Server, ServerStream> streams)
             throws SQLException {
         List<ChangeStreamStatus> all = new ArrayList<>();
-        for (Map.Entry<Server, ServerStream> stream : streams.entrySet()) {
-            all.add(stream.getValue().status(map.shards(stream.getKey())));
+        for (ServerStream stream : streams.values()) {
+            all.add(stream.status(map));
         }
         return all;
     }

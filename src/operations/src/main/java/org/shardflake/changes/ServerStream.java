@@ -11,9 +11,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
-import java.util.function.IntToLongFunction;
+import java.util.stream.IntStream;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
+import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -32,15 +33,18 @@ public final class ServerStream {
 
     /**
      * What a server remembers is exact at each moment. A shard that no move brought or took has no line, and is where the map has it; one
-     * that accepts writes where the map has it was opened by hand.
+     * that accepts writes where the map has it was opened by hand. If the map has a newer epoch of a shard that the server has not given up,
+     * it was placed elsewhere by hand.
      */
     private static final String EXPECTED = """
             WITH publication AS (SELECT oid FROM pg_publication WHERE pubname = 'shardflake_cdc'),
             sent AS (SELECT prrelid FROM pg_publication_rel JOIN publication p ON p.oid = prpubid),
             named AS (
                 SELECT c.oid, format('%I.%I', n.nspname, c.relname) AS name, c.relispartition, c.relkind,
-                       CASE WHEN p.here IS NULL THEN n.nspname = ANY (?) ELSE p.here OR n.nspname = ANY (?) AND NOT shardflake.is_fenced(p.shard) END AS here
+                       CASE WHEN p.here IS NULL THEN mapped WHEN p.here THEN mapped OR p.epoch >= (?::bigint[])[p.shard + 1]
+                            ELSE mapped AND NOT shardflake.is_fenced(p.shard) END AS here
                   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                 CROSS JOIN LATERAL (SELECT n.nspname = ANY (?) AS mapped) map
                   LEFT JOIN shardflake.placement p ON n.nspname = shardflake.shard_schema(p.shard)
                  WHERE n.nspname ~ '^shard_[0-9]{4}$' AND c.relkind IN ('r', 'p') AND c.relpersistence = 'p')
             """;
@@ -97,14 +101,14 @@ public final class ServerStream {
     }
 
     /** The state of this server. */
-    public ChangeStreamStatus status(ShardSet shards) throws SQLException {
+    public ChangeStreamStatus status(ShardMap map) throws SQLException {
         boolean isThere = isThere();
         return new ChangeStreamStatus(
                 name,
                 isThere,
                 Replication.published(connection, ChangeStream.PUBLICATION).size(),
-                isThere ? list(MISSING, shards) : List.of(),
-                isThere ? list(SURPLUS, shards) : List.of(),
+                isThere ? list(MISSING, map) : List.of(),
+                isThere ? list(SURPLUS, map) : List.of(),
                 readers());
     }
 
@@ -154,23 +158,41 @@ public final class ServerStream {
         return Optional.empty();
     }
 
-    private List<String> list(String sql, ShardSet shards) throws SQLException {
-        return Sql.list(connection, sql, row -> row.getString(1), shards, shards);
+    private List<String> list(String sql, ShardMap map) throws SQLException {
+        Object[] epochs = IntStream.range(0, map.sharding().shardCount())
+                .mapToObj(shard -> map.placement(shard).epoch())
+                .toArray();
+        return Sql.list(
+                connection, sql, row -> row.getString(1), connection.createArrayOf("int8", epochs), shards(map));
     }
 
-    /** Refuses what would make the stream incomplete, before anything is changed anywhere. */
-    void check(ShardSet shards) throws SQLException {
-        if (!Sql.isTrue(connection, "SELECT to_regproc('shardflake.publish_shard') IS NOT NULL")) {
-            throw refused(
-                    "the function library of %s is older than change streams".formatted(name),
-                    Advice.of("run %s", CliCommand.UPGRADE));
-        }
+    /** The shards that the map has here; none on a server that it does not have yet. */
+    private ShardSet shards(ShardMap map) {
+        return map.servers().stream()
+                .filter(server -> server.name().equals(name))
+                .findFirst()
+                .map(map::shards)
+                .orElse(ShardSet.of());
+    }
+
+    /** Refuses a server without logical decoding. */
+    public void requireDecoding() throws SQLException {
         if (!Sql.isTrue(connection, "SELECT current_setting('wal_level') = 'logical'")) {
             throw refused(
                     "%s has no logical decoding".formatted(name),
                     Advice.of("set wal_level = logical there, and restart it"));
         }
-        List<String> unpublishable = list(UNPUBLISHABLE, shards);
+    }
+
+    /** Refuses what would make the stream incomplete, before anything is changed anywhere. */
+    void check(ShardMap map) throws SQLException {
+        if (!Sql.isTrue(connection, "SELECT to_regproc('shardflake.publish_shard') IS NOT NULL")) {
+            throw refused(
+                    "the function library of %s is older than change streams".formatted(name),
+                    Advice.of("run %s", CliCommand.UPGRADE));
+        }
+        requireDecoding();
+        List<String> unpublishable = list(UNPUBLISHABLE, map);
         if (!unpublishable.isEmpty()) {
             throw refused(
                     "%s has %s without a replica identity, of which no UPDATE and no DELETE can be sent: %s"
@@ -185,11 +207,8 @@ public final class ServerStream {
 
     /**
      * Creates the publication, or puts it right.
-     *
-     * @param shards that the map has on this server
-     * @param epochs the epoch of each in the map
      */
-    void create(ShardSet shards, IntToLongFunction epochs, Consumer<String> voice) throws SQLException {
+    void create(ShardMap map, Consumer<String> voice) throws SQLException {
         if (!isThere()) {
             // As its table's rows, whatever partitions that has on one server or another.
             Sql.execute(
@@ -206,9 +225,9 @@ public final class ServerStream {
                 }
             }
         }
-        List<Integer> all = new ArrayList<>(shards.stream().boxed().toList());
-        for (String table : list(SURPLUS, shards)) {
-            int shard = Integer.parseInt(table.substring("shard_".length(), "shard_".length() + 4));
+        List<Integer> all = new ArrayList<>(shards(map).stream().boxed().toList());
+        for (String table : list(SURPLUS, map)) {
+            int shard = shard(table);
             if (!all.contains(shard)) {
                 all.add(shard);
             }
@@ -216,7 +235,7 @@ public final class ServerStream {
         for (int from = 0; from < all.size(); from += SHARDS_A_TRANSACTION) {
             List<Integer> some = all.subList(from, Math.min(all.size(), from + SHARDS_A_TRANSACTION));
             Poll.Reason reason = () -> "%s waits for locks on tables of shards %s".formatted(name, ShardSet.of(some));
-            if (!Poll.everyMillis(100, PATIENCE).until(() -> publish(some, shards, epochs), reason, voice)) {
+            if (!Poll.everyMillis(100, PATIENCE).until(() -> publish(some, map), reason, voice)) {
                 throw new ShardflakeException(
                         Kind.PARTLY_DONE,
                         reason.get(),
@@ -226,18 +245,31 @@ public final class ServerStream {
         }
     }
 
+    private static int shard(String table) {
+        return Integer.parseInt(table.substring("shard_".length(), "shard_".length() + 4));
+    }
+
     /** Publishes shards, unless something is in the way. No cutover can come between the look at a shard and the change. */
-    private boolean publish(List<Integer> some, ShardSet shards, IntToLongFunction epochs) throws SQLException {
+    private boolean publish(List<Integer> some, ShardMap map) throws SQLException {
         try {
             return Sql.inTransaction(connection, () -> {
                 Sql.execute(
                         connection,
                         "SET LOCAL lock_timeout = '50ms'; LOCK TABLE shardflake.placement IN SHARE ROW EXCLUSIVE MODE");
+                ShardSet mapped = shards(map);
                 for (int shard : some) {
-                    if (shards.contains(shard)) {
-                        Sql.call(connection, RECORD_OPENED, epochs.applyAsLong(shard), shard);
+                    if (mapped.contains(shard)) {
+                        Sql.call(connection, RECORD_OPENED, map.placement(shard).epoch(), shard);
                     }
                     Sql.call(connection, "SELECT shardflake.publish_shard(?)", shard);
+                }
+                // What the server does not know to be elsewhere: the shard was placed there by hand.
+                for (String table : list(SURPLUS, map)) {
+                    if (some.contains(shard(table))) {
+                        Sql.execute(
+                                connection,
+                                "ALTER PUBLICATION %s DROP TABLE ONLY %s".formatted(ChangeStream.PUBLICATION, table));
+                    }
                 }
                 return true;
             });

@@ -24,10 +24,7 @@ final class ChangeStreamFindings {
     static List<Finding> of(ObservedState observed, DoctorConnections access) throws SQLException {
         List<ChangeStreamStatus> all = new ArrayList<>();
         for (String name : observed.facts().keySet()) {
-            access.onServer(
-                    name,
-                    connection -> all.add(new ServerStream(name, connection)
-                            .status(observed.map().shards(observed.map().server(name)))));
+            access.onServer(name, connection -> all.add(new ServerStream(name, connection).status(observed.map())));
         }
         List<Finding> findings = new ArrayList<>();
         if (all.stream().noneMatch(ChangeStreamStatus::isThere)) {

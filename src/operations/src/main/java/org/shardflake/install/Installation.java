@@ -28,6 +28,8 @@ import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.changes.ChangeStream;
+import org.shardflake.changes.ServerStream;
 import org.shardflake.deploy.DeployRefusedException;
 import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.DeploySettings;
@@ -229,15 +231,32 @@ public final class Installation {
     public void checkNew(Server server, IdLayout layout) {
         check(server, layout);
         requireOwn(server);
-        run(urls.apply(server), connection -> ServerIdentities.requireUnused(connection, server.name()));
+        boolean publishes = changes().isAnywhere(ShardCatalog.at(catalog).load());
+        run(urls.apply(server), connection -> {
+            ServerIdentities.requireUnused(connection, server.name());
+            if (publishes) {
+                new ServerStream(server.name(), connection).requireDecoding();
+            }
+        });
     }
 
-    /** Deploys the function library to a server and adds it to the shard map, without shards but with the reference tables. */
+    private ChangeStream changes() {
+        return new ChangeStream(catalog, urls, waited -> {});
+    }
+
+    /**
+     * Deploys the function library to a server and adds it to the shard map, without shards but with the reference tables, and the change stream's
+     * publication if there is one.
+     */
     public ShardMap add(Server server, String reason) {
         ShardCatalog existing = ShardCatalog.at(catalog);
-        IdLayout layout = existing.load().layout();
+        ShardMap before = existing.load();
+        IdLayout layout = before.layout();
         checkNew(server, layout);
         deployLibrary(server, layout);
+        if (changes().isAnywhere(before)) {
+            changes().create(before, server);
+        }
         ShardMap map = existing.addServer(server, reason);
         identity()
                 .ifPresent(own -> run(

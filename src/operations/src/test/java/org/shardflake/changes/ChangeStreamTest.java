@@ -24,6 +24,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardPlacement;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.doctor.Doctor;
@@ -154,6 +156,46 @@ class ChangeStreamTest {
         assertThat(found()).isEmpty();
         assertThat(preflight()).isEqualTo("none");
         assertThat(shards.leftovers("db1")).isZero();
+    }
+
+    @Test
+    void whatWasPlacedByHandIsFoundAndPutRight() throws Exception {
+        stream.create();
+        Move move = mover.record("db1", "db2", ShardSet.of(3), "a test");
+        mover.carryOut(move, false);
+        // Of shard 2, no server remembers anything, and of shard 3 only db2, which was given it.
+        String copy =
+                "SELECT shardflake.create_shard(%1$s); CREATE TABLE shard_000%1$s.account (id bigint PRIMARY KEY); SELECT shardflake.complete_tables(%1$s)";
+        shards.execute("db1", copy.formatted(3));
+        shards.execute("db2", copy.formatted(2));
+        assertThat(found())
+                .containsExactlyInAnyOrder(
+                        "publication shardflake_cdc has 1 table of shards that are elsewhere, whose changes readers get twice: shard_0002.account",
+                        "publication shardflake_cdc has 1 table of shards that are elsewhere, whose changes readers get twice: shard_0003.account");
+        stream.create();
+        assertThat(found()).isEmpty();
+
+        ShardMap map = shards.catalog().load();
+        ShardMap wanted = ShardMap.of(
+                map.version(),
+                map.sharding(),
+                map.layout(),
+                map.servers(),
+                shard -> shard < 2
+                        ? map.placement(shard)
+                        : new ShardPlacement(
+                                shard,
+                                map.server(shard == 2 ? "db2" : "db1"),
+                                map.placement(shard).epoch()));
+        shards.catalog().importMap(wanted, "a test", true);
+        assertThat(found())
+                .containsExactlyInAnyOrder(
+                        "publication shardflake_cdc lacks 1 table of shards that are here, whose changes readers do not get: shard_0003.account",
+                        "publication shardflake_cdc has 3 tables of shards that are elsewhere, whose changes readers get twice: shard_0002.account",
+                        "publication shardflake_cdc lacks 1 table of shards that are here, whose changes readers do not get: shard_0002.account",
+                        "publication shardflake_cdc has 3 tables of shards that are elsewhere, whose changes readers get twice: shard_0003.account");
+        assertThat(stream.create()).allMatch(ChangeStreamStatus::isCurrent);
+        assertThat(found()).isEmpty();
     }
 
     private List<String> found() throws InterruptedException {

@@ -33,6 +33,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
+import org.shardflake.changes.ChangeStream;
+import org.shardflake.changes.ChangeStreamStatus;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
@@ -234,6 +236,10 @@ class SplitterIT {
                 DATABASE,
                 "CREATE SUBSCRIPTION idle CONNECTION 'dbname=none' PUBLICATION none WITH (connect = false)");
         AccountLoad[] loads = new AccountLoad[1];
+        ChangeStream changes =
+                new ChangeStream(shards.catalogUrl(), server -> half.both.url(server.name()), voice -> {});
+        changes.create();
+        half.standby.awaitReplay();
         underLoad(false, load -> {
             loads[0] = load;
             // A standby with standbys of its own would take them along.
@@ -243,8 +249,11 @@ class SplitterIT {
             for (SplitStep step : deaths) {
                 assertThatThrownBy(() -> half.split(killed(step), false)).isInstanceOf(Killed.class);
             }
-            half.split(SplitListener.NONE, false);
+            // What the standby has are copies, of which it sends nothing.
+            half.split(at(SplitStep.MOVE_RECORDED, () -> expectCurrent(changes)), false);
         });
+        expectCurrent(changes);
+        changes.drop();
         expectSplit(half, loads[0]);
         assertThat(half.both.number("db2", "SELECT count(*) FROM pg_subscription"))
                 .isZero();
@@ -254,6 +263,10 @@ class SplitterIT {
                 .allMatch(found -> found.contains("leads to a copy"));
         assertThat(applicationUrlFindings(half, "db1", "db2")).isEmpty();
         half.undo();
+    }
+
+    private static void expectCurrent(ChangeStream changes) {
+        assertThat(changes.status()).hasSize(2).allMatch(ChangeStreamStatus::isCurrent);
     }
 
     /** What the doctor says of URLs for applications that lead to these servers. */
