@@ -11,17 +11,17 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A change of one row of a shard, or the emptying of a table.
+ * A change of one row of a shard, or the emptying of a table; or what a reader with a snapshot gives before the changes of a shard.
  *
  * @param id its identity, to tell whether it was applied before
  * @param server that sent it
  * @param kind what was done
- * @param table the table's name, without its schema, which is the shard
+ * @param table the table's name, without its schema, which is the shard; empty for {@link Kind#SNAPSHOT}
  * @param row the row as it is now, by column, as text; a large value that an update did not change is missing. Empty for deletes
  * @param key the values by which the row was identified before the change: of the primary key, or of the whole row for a table with
- *     {@code REPLICA IDENTITY FULL}. Empty for inserts
- * @param committedAt by the clock of that server
- * @param isLast whether it is the last one of its transaction
+ *     {@code REPLICA IDENTITY FULL}. Empty for inserts and rows of a snapshot
+ * @param committedAt by the clock of that server; for a snapshot, when that was taken
+ * @param isLast whether it is the last one of its transaction, or of its shard's snapshot
  */
 public record Change(
         EventId id,
@@ -39,7 +39,14 @@ public record Change(
         UPDATE,
         DELETE,
         /** All rows of the table are gone. */
-        TRUNCATE
+        TRUNCATE,
+        /**
+         * A snapshot of the shard begins: its rows follow, and then the changes that are not in them. What the consumer has of the shard is void,
+         * for example the rows of a snapshot that was interrupted.
+         */
+        SNAPSHOT,
+        /** A row that the shard had when its snapshot was taken. */
+        ROW
     }
 
     public Change {

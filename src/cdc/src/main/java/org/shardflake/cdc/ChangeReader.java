@@ -16,10 +16,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
@@ -68,6 +70,24 @@ public final class ChangeReader implements AutoCloseable {
      * @throws ShardflakeException if no change stream was created, or slots of this name exist; no slot was created in either case
      */
     public static ChangeReader begin(ServerUrl catalog, Function<Server, ServerUrl> urls, String name) {
+        return begin(catalog, urls, name, false);
+    }
+
+    /**
+     * Like {@link #begin}, with the rows that there are: for each shard first {@link Change.Kind#SNAPSHOT}, then its rows, and then the changes
+     * that are not in them. Shards may be moved meanwhile. When the reader is opened again before it has read all rows of a shard, it takes that
+     * shard's snapshot again, and says so by another {@code SNAPSHOT}.
+     *
+     * <p>A server's changes wait until the rows of its shards have been read, and it keeps its log until then. What drops or alters a table waits while
+     * the rows of that shard are read. The role has to have SELECT on the shards' tables and on {@code shardflake.placement}, and
+     * EXECUTE on {@code pg_logical_emit_message}.
+     */
+    public static ChangeReader beginWithSnapshot(ServerUrl catalog, Function<Server, ServerUrl> urls, String name) {
+        return begin(catalog, urls, name, true);
+    }
+
+    private static ChangeReader begin(
+            ServerUrl catalog, Function<Server, ServerUrl> urls, String name, boolean withRows) {
         ShardCatalog map = ShardCatalog.at(catalog);
         String slot = slot(name);
         for (int attempt = 1; ; attempt++) {
@@ -83,7 +103,7 @@ public final class ChangeReader implements AutoCloseable {
             }
             Positions positions = create(before, urls, slot);
             ShardMap after = map.load();
-            if (isEqual(before, after)) {
+            if (isEqual(before, after) && areOpen(after, urls)) {
                 for (int shard = 0; shard < after.sharding().shardCount(); shard++) {
                     positions.set(
                             shard,
@@ -91,6 +111,9 @@ public final class ChangeReader implements AutoCloseable {
                                     after.server(shard).name(),
                                     after.placement(shard).epoch(),
                                     Optional.empty()));
+                    if (withRows) {
+                        positions.setUnread(shard, 0);
+                    }
                 }
                 return new ChangeReader(map, urls, slot, positions);
             }
@@ -139,6 +162,27 @@ public final class ChangeReader implements AutoCloseable {
         }
         for (int shard = 0; shard < before.sharding().shardCount(); shard++) {
             if (before.placement(shard).epoch() != after.placement(shard).epoch()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether all shards are open where the map has them, so that no cutover has begun of which the slots have only the end. */
+    private static boolean areOpen(ShardMap map, Function<Server, ServerUrl> urls) {
+        for (Server server : map.servers()) {
+            boolean isOpen = on(urls.apply(server), connection -> {
+                if (numbers(connection, "SELECT 1 WHERE has_table_privilege(?, 'SELECT')", "shardflake.placement")
+                        .isEmpty()) {
+                    return true;
+                }
+                String closed = "SELECT shard FROM shardflake.placement WHERE shard = ANY (?::integer[]) AND NOT here";
+                String its = map.shards(server).stream()
+                        .mapToObj(String::valueOf)
+                        .collect(Collectors.joining(",", "{", "}"));
+                return numbers(connection, closed, its).isEmpty();
+            });
+            if (!isOpen) {
                 return false;
             }
         }
@@ -292,7 +336,10 @@ public final class ChangeReader implements AutoCloseable {
         });
     }
 
-    /** The shards that have arrived on a server, but not yet left another one as far as that was read; empty as a rule. */
+    /**
+     * The shards that have arrived on a server, but not yet left another one as far as that was read, and those whose rows have not been read; empty as
+     * a rule.
+     */
     public List<String> waiting() {
         List<String> waiting = new ArrayList<>();
         readers.forEach((server, reader) -> {
@@ -302,6 +349,10 @@ public final class ChangeReader implements AutoCloseable {
                         .formatted(server, positions.owner(held.shard()).server(), held.shard()));
             }
         });
+        ShardSet unread = positions.unread();
+        if (!unread.isEmpty()) {
+            waiting.add("rows of shards %s have not been read".formatted(unread));
+        }
         return waiting;
     }
 
@@ -324,7 +375,8 @@ public final class ChangeReader implements AutoCloseable {
             if (!readers.containsKey(server.name())
                     && (positions.servers().containsKey(server.name()) || joins(server))) {
                 readers.put(
-                        server.name(), new ServerReader(server.name(), urls.apply(server), slot, positions, journals));
+                        server.name(),
+                        new ServerReader(server.name(), urls.apply(server), slot, positions, journals, this::isAt));
             }
         }
         for (String known : List.copyOf(positions.servers().keySet())) {
@@ -337,6 +389,16 @@ public final class ChangeReader implements AutoCloseable {
                 }
                 positions.servers().remove(known);
             }
+        }
+    }
+
+    private boolean isAt(String server, int shard, long epoch) throws SQLException {
+        try {
+            ShardMap map = catalog.load();
+            return map.server(shard).name().equals(server)
+                    && map.placement(shard).epoch() == epoch;
+        } catch (ShardflakeException e) {
+            throw new SQLException(e.getMessage(), e);
         }
     }
 
@@ -355,7 +417,9 @@ public final class ChangeReader implements AutoCloseable {
 
     private final ServerReader.Journals journals = new ServerReader.Journals() {
         @Override
-        public boolean take(String server, Journal line) {
+        public boolean take(String server, Journal line, Message.Begin transaction) {
+            long xid = transaction.xid() & 0xFFFFFFFFL;
+            boolean isUnread = positions.unread(line.shard()) != null;
             Owner owner = positions.owner(line.shard());
             boolean isOwners = owner.server().equals(server);
             if (!line.arrives()) {
@@ -373,6 +437,9 @@ public final class ChangeReader implements AutoCloseable {
                 if (isOwners && line.epoch() == owner.epoch()) {
                     // It has stayed after an attempt at a cutover.
                     positions.set(line.shard(), new Owner(server, owner.epoch(), Optional.empty()));
+                    if (isUnread) {
+                        positions.setUnread(line.shard(), xid);
+                    }
                 }
                 return true;
             }
@@ -384,6 +451,11 @@ public final class ChangeReader implements AutoCloseable {
                 return false;
             }
             positions.set(line.shard(), new Owner(server, line.epoch(), Optional.empty()));
+            if (isUnread) {
+                positions.setUnread(line.shard(), xid);
+            } else {
+                positions.forgetSnapshot(line.shard());
+            }
             return true;
         }
 

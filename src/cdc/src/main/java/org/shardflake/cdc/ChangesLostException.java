@@ -9,7 +9,7 @@ import org.shardflake.ShardflakeException;
 
 /**
  * Changes are lost, so to continue would leave out some of them: a slot is gone, or has lost the log that the reader needs, or something
- * changed shards without the journal. The reader has to begin again, with what the tables have.
+ * changed shards without the journal. The reader has to begin again, with a snapshot.
  */
 public final class ChangesLostException extends ShardflakeException {
 
@@ -20,7 +20,7 @@ public final class ChangesLostException extends ShardflakeException {
         super(
                 Kind.FAILURE,
                 message,
-                "drop the reader's slots on all servers with ChangeReader.drop, begin again without positions, and read the tables",
+                "drop the reader's slots on all servers with ChangeReader.drop, and begin again with ChangeReader.beginWithSnapshot",
                 null);
     }
 }

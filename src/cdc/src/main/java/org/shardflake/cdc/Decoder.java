@@ -28,7 +28,8 @@ final class Decoder {
     Message decode(ByteBuffer bytes) {
         byte type = bytes.get();
         return switch (type) {
-            case 'B' -> new Message.Begin(bytes.getLong(), EPOCH.plus(bytes.getLong(), ChronoUnit.MICROS));
+            case 'B' ->
+                new Message.Begin(bytes.getLong(), EPOCH.plus(bytes.getLong(), ChronoUnit.MICROS), bytes.getInt());
             case 'C' -> {
                 bytes.get();
                 bytes.getLong();

@@ -7,12 +7,13 @@ package org.shardflake.cdc;
 import java.util.Comparator;
 
 /**
- * The identity of a change, the same however often it is read. Those of one shard are ordered as the changes were committed.
+ * The identity of a change, the same however often it is read. Those of one shard are ordered as the changes were committed. A snapshot and its rows
+ * come before the changes that follow them; a snapshot that is taken again may give other rows the same identities.
  *
  * @param shard 0..8191
  * @param epoch of the shard map, which grows with each change of the shard's server
- * @param lsn the position of its transaction's commit in that server's log, in bytes
- * @param number its place in the transaction, from 1
+ * @param lsn the position of its transaction's commit in that server's log, in bytes; for a snapshot, one before its changes
+ * @param number its place in the transaction, from 1, or in the snapshot, from 0
  */
 public record EventId(int shard, long epoch, long lsn, long number) implements Comparable<EventId> {
 

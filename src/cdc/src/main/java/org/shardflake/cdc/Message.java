@@ -12,7 +12,13 @@ import org.jspecify.annotations.Nullable;
 /** A message of a server. */
 sealed interface Message {
 
-    record Begin(long commit, Instant committedAt) implements Message {}
+    /**
+     * The beginning of a transaction.
+     *
+     * @param commit the position of its commit in the log
+     * @param xid the lower half of its number
+     */
+    record Begin(long commit, Instant committedAt, int xid) implements Message {}
 
     record Commit(long end) implements Message {}
 

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.replication.LogSequenceNumber;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
@@ -37,6 +38,14 @@ final class Positions {
     private final Map<String, Position> servers = new TreeMap<>();
     private final Map<Integer, Owner> owners = new TreeMap<>();
 
+    /** The shards whose rows have not been read, by the transaction that their snapshot must include; 0 for any. */
+    private final Map<Integer, Long> unread = new TreeMap<>();
+
+    /** The snapshots that may include changes that have not been read. */
+    private final Map<Integer, Snapshot> snapshots = new TreeMap<>();
+
+    private long version;
+
     static Positions parse(String text) {
         Positions positions = new Positions();
         String[] lines = text.strip().split("\n", -1);
@@ -58,6 +67,12 @@ final class Positions {
                                                 words[3],
                                                 Long.parseLong(words[2]),
                                                 words.length > 4 ? Optional.of(words[4]) : Optional.empty())));
+                    case "unread" ->
+                        ShardSet.parse(words[1]).stream()
+                                .forEach(shard -> positions.unread.put(shard, Long.parseLong(words[2])));
+                    case "snapshot" ->
+                        positions.snapshots.put(
+                                Integer.parseInt(words[1]), new Snapshot(lsn(words[2]), Snapshot.Xids.parse(words[3])));
                     default -> throw new IllegalArgumentException("line %s is unknown".formatted(i + 1));
                 }
             }
@@ -107,6 +122,54 @@ final class Positions {
 
     void set(int shard, Owner owner) {
         owners.put(shard, owner);
+        version++;
+    }
+
+    /** Grows with each change of owners and of the shards whose rows have been read. */
+    long version() {
+        return version;
+    }
+
+    /** The shards whose rows have not been read. */
+    ShardSet unread() {
+        return ShardSet.of(unread.keySet());
+    }
+
+    /** The transaction that the snapshot of a shard must include, or 0 for any; null if its rows need not be read. */
+    @Nullable
+    Long unread(int shard) {
+        return unread.get(shard);
+    }
+
+    void setUnread(int shard, long xid) {
+        unread.put(shard, xid);
+        snapshots.remove(shard);
+        version++;
+    }
+
+    /** All rows of a snapshot have been read. */
+    void setRead(int shard, Snapshot snapshot) {
+        unread.remove(shard);
+        snapshots.put(shard, snapshot);
+        version++;
+    }
+
+    /** Whether a change is part of a snapshot whose rows have been read. */
+    boolean isInSnapshot(int shard, Message.Begin transaction) {
+        Snapshot snapshot = snapshots.get(shard);
+        if (snapshot == null) {
+            return false;
+        }
+        if (Long.compareUnsigned(transaction.commit(), snapshot.end()) >= 0) {
+            snapshots.remove(shard);
+            return false;
+        }
+        return snapshot.xids().includes(transaction.xid());
+    }
+
+    /** The shard is another server's from now on, which has none of the transactions of the snapshot. */
+    void forgetSnapshot(int shard) {
+        snapshots.remove(shard);
     }
 
     /** Whether the reader takes changes of some shard from a server. */
@@ -128,6 +191,12 @@ final class Positions {
                         owner.epoch(),
                         owner.server(),
                         owner.left().map(left -> " " + left).orElse(""))));
+        Map<Long, TreeSet<Integer>> missing = new TreeMap<>();
+        unread.forEach((shard, xid) ->
+                missing.computeIfAbsent(xid, its -> new TreeSet<>()).add(shard));
+        missing.forEach((xid, its) -> text.append("\nunread %s %s".formatted(ShardSet.of(its), xid)));
+        snapshots.forEach((shard, snapshot) ->
+                text.append("\nsnapshot %s %s %s".formatted(shard, text(snapshot.end()), snapshot.xids())));
         return text.toString();
     }
 

@@ -32,6 +32,7 @@ final class ServerReader implements AutoCloseable {
     private final String slot;
     private final Journals journals;
     private final Positions positions;
+    private final ShardRows rows;
 
     private @Nullable Connection connection;
     private @Nullable PGReplicationStream stream;
@@ -46,6 +47,7 @@ final class ServerReader implements AutoCloseable {
     /** The end of that transaction, once all of it was read, or 0. */
     private long end;
 
+    private boolean isSlotChecked;
     private long confirmed;
     private long lastStatus = System.nanoTime();
     private long failingSince;
@@ -56,28 +58,40 @@ final class ServerReader implements AutoCloseable {
     interface Journals {
 
         /** Takes note of a line; false if it has to wait for what another server sends. */
-        boolean take(String server, Journal line);
+        boolean take(String server, Journal line, Message.Begin transaction);
 
         /** The epoch of a shard, whose changes a server has sent. */
         long epoch(String server, int shard);
     }
 
-    ServerReader(String name, ServerUrl url, String slot, Positions positions, Journals journals) {
+    ServerReader(
+            String name, ServerUrl url, String slot, Positions positions, Journals journals, ShardRows.Placements map) {
         this.name = name;
         this.url = url;
         this.slot = slot;
         this.positions = positions;
         this.journals = journals;
+        this.rows = new ShardRows(name, url, positions, map);
         this.confirmed = positions.of(name).end();
     }
 
     /** The next change, or null if none has come, or it has to wait for another server. */
     @Nullable
     Change next() {
-        if (stream == null && (System.nanoTime() - retryAt < 0 || !connect())) {
+        if (stream == null && System.nanoTime() - retryAt < 0) {
             return null;
         }
         try {
+            if (rows.isDue()) {
+                Change row = row();
+                if (row != null || rows.isDue()) {
+                    failure = null;
+                    return row;
+                }
+            }
+            if (stream == null && !connect()) {
+                return null;
+            }
             Change next = read();
             failure = null;
             return next;
@@ -85,6 +99,18 @@ final class ServerReader implements AutoCloseable {
             fail(e);
             return null;
         }
+    }
+
+    /** A row of a shard's snapshot. The log waits for all of them. */
+    private @Nullable Change row() throws SQLException {
+        if (!isSlotChecked) {
+            checkSlot();
+            isSlotChecked = true;
+        }
+        if (System.nanoTime() - lastStatus > STATUS_NANOS) {
+            report(); // or the server would end the connection
+        }
+        return rows.next();
     }
 
     /** The line of the journal that has to wait for another server, or null. */
@@ -185,11 +211,12 @@ final class ServerReader implements AutoCloseable {
             if (waiting.size() > 1 || (end != 0 && !waiting.isEmpty())) {
                 return deliver(waiting.remove());
             }
-            if (held != null) {
-                if (!journals.take(name, held)) {
-                    return null;
-                }
-                held = null;
+            Journal line = held;
+            if (line != null && !tell(line)) {
+                return null;
+            }
+            if (rows.isDue()) {
+                return null;
             }
             ByteBuffer bytes = reading.readPending();
             if (bytes == null) {
@@ -234,10 +261,7 @@ final class ServerReader implements AutoCloseable {
                 end = its.end();
             }
         } else if (message instanceof Message.Journal its) {
-            Journal line = Journal.parse(its.content());
-            if (!journals.take(name, line)) {
-                held = line;
-            }
+            tell(Journal.parse(its.content()));
         } else if (message instanceof Message.Row its) {
             add(its.kind(), its.table(), its.row(), its.key());
         } else if (message instanceof Message.Truncate its) {
@@ -247,21 +271,39 @@ final class ServerReader implements AutoCloseable {
         }
     }
 
+    /** False if the line has to wait. */
+    private boolean tell(Journal line) {
+        boolean isTaken = journals.take(name, line, transaction());
+        held = isTaken ? null : line;
+        if (isTaken) {
+            rows.heard(line.shard());
+        }
+        return isTaken;
+    }
+
+    private Message.Begin transaction() {
+        Message.Begin transaction = begin;
+        if (transaction == null) {
+            throw new IllegalStateException("%s sent a change outside of a transaction".formatted(name));
+        }
+        return transaction;
+    }
+
     private void add(
             Change.Kind kind,
             Message.Table table,
             Map<String, @Nullable String> row,
             Map<String, @Nullable String> key) {
-        Message.Begin transaction = begin;
-        if (transaction == null) {
-            throw new IllegalStateException("%s sent a change outside of a transaction".formatted(name));
-        }
+        Message.Begin transaction = transaction();
         number++;
         if (positions.of(name).includes(transaction.commit(), number)) {
             return;
         }
         int shard = Positions.shard(table.schema());
         EventId id = new EventId(shard, journals.epoch(name, shard), transaction.commit(), number);
+        if (positions.unread(shard) != null || positions.isInSnapshot(shard, transaction)) {
+            return; // Its rows have this change, or will have it where the shard is now.
+        }
         waiting.add(new Change(id, name, kind, table.name(), row, key, transaction.committedAt(), false));
     }
 
@@ -295,6 +337,8 @@ final class ServerReader implements AutoCloseable {
         held = null;
         waiting.clear();
         end = 0;
+        isSlotChecked = false;
+        rows.close();
         if (closing != null) {
             try {
                 closing.close();

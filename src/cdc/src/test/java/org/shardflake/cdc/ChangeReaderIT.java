@@ -16,11 +16,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -38,9 +41,11 @@ import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
 import org.shardflake.Sharding;
 import org.shardflake.changes.ChangeStream;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.cluster.PostgresServer;
 import org.shardflake.move.AccountShards;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
@@ -59,6 +64,7 @@ class ChangeReaderIT {
     private static final int SHARDS = 8;
     private static final String NAME = "sink";
     private static final int AHEAD = 300;
+    private static final int ROWS = 120;
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(4);
@@ -71,7 +77,10 @@ class ChangeReaderIT {
     private Connection sink;
     private final AtomicLong written = new AtomicLong();
     private final AtomicLong read = new AtomicLong();
+    private final AtomicInteger snapshots = new AtomicInteger();
     private final Map<Integer, EventId> latest = new HashMap<>();
+    private final AtomicInteger crashes = new AtomicInteger();
+    private volatile boolean crashing;
 
     @BeforeEach
     void create() throws Exception {
@@ -96,29 +105,44 @@ class ChangeReaderIT {
 
     @Test
     void appliesEachChangeOnceAndInOrder() throws Exception {
-        run(new Random(7), 3);
+        run(new Random(7), 3, false);
     }
 
     @Test
     @Tag("full")
     void appliesEachChangeOnceAndInOrderThroughManyMoves() throws Exception {
-        run(new Random(), 20);
+        run(new Random(), 8, false);
     }
 
-    private void run(Random random, int moves) throws Exception {
+    @Test
+    @Tag("full")
+    void appliesEachChangeOnceAndInOrderWhileServersCrashInCutovers() throws Exception {
+        run(new Random(), 8, true);
+    }
+
+    private void run(Random random, int moves, boolean withCrashes) throws Exception {
+        crashing = withCrashes;
         AtomicBoolean stopped = new AtomicBoolean();
         ExecutorService threads = Executors.newCachedThreadPool();
-        String begun;
-        try (ChangeReader reader = ChangeReader.begin(shards.catalogUrl(), server -> url(server.name()), NAME)) {
-            begun = reader.positions();
+        for (int shard = 0; shard < SHARDS; shard++) {
+            shards.execute(
+                    "db1",
+                    "INSERT INTO %1$s.account (uid, note) SELECT %2$s, 'before' FROM generate_series(1, %3$s); INSERT INTO %1$s.entry (account_id, amount, key) SELECT id, 7, gen_random_uuid() FROM %1$s.account"
+                            .formatted(Sharding.schema(shard), shard, random.nextInt(ROWS)));
         }
-        store(begun);
-        sink.commit();
         try (ShardRouter router = router()) {
             List<Future<?>> writers = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
                 long seed = random.nextLong();
                 writers.add(threads.submit(() -> write(router, new Random(seed), stopped)));
+            }
+            while (written.get() < AHEAD / 2) {
+                Thread.onSpinWait();
+            }
+            try (ChangeReader reader =
+                    ChangeReader.beginWithSnapshot(shards.catalogUrl(), server -> url(server.name()), NAME)) {
+                store(reader.positions());
+                sink.commit();
             }
             long seed = random.nextLong();
             Future<?> reading = threads.submit(() -> read(new Random(seed)));
@@ -132,12 +156,13 @@ class ChangeReaderIT {
             }
             for (int shard = 0; shard < SHARDS; shard++) {
                 long uid = shard;
-                router.run(uid, tx -> {
+                Step end = () -> router.run(uid, tx -> {
                     try (var statement = tx.connection().createStatement()) {
                         statement.execute(tx.sql(
                                 "INSERT INTO ${shard.schema}.account (uid, note) VALUES (%s, 'end')".formatted(uid)));
                     }
                 });
+                repeat(end, reading);
             }
             reading.get(120, TimeUnit.SECONDS);
         } finally {
@@ -145,6 +170,9 @@ class ChangeReaderIT {
             threads.shutdownNow();
         }
         compare();
+        assertThat(snapshots.get()).isGreaterThanOrEqualTo(SHARDS);
+        assertThat(crashes.get() > 0).isEqualTo(withCrashes);
+        System.out.printf("%s snapshots of %s shards, %s crashes%n", snapshots, SHARDS, crashes);
     }
 
     private ShardRouter router() {
@@ -181,11 +209,16 @@ class ChangeReaderIT {
         MoveStep where = List.of(MoveStep.FENCED, MoveStep.DRAINED, MoveStep.STAGED, MoveStep.SWITCHED)
                 .get(random.nextInt(4));
         boolean killed = random.nextBoolean();
+        String victim = random.nextBoolean() ? source.name() : target.name();
         Mover mover = new Mover(
                 shards.catalogUrl(), name -> new MoveServer(name, url(name)), MoveSettings.DEFAULT, new MoveListener() {
                     @Override
                     public void reached(MoveStep step) {
                         if (step == where && failing.getAndDecrement() > 0) {
+                            if (crashing) {
+                                crash(victim);
+                                return;
+                            }
                             if (killed) {
                                 throw new AssertionError("killed by the test"); // Nothing is cleaned up.
                             }
@@ -208,7 +241,20 @@ class ChangeReaderIT {
         repeat(() -> mover.complete(move.id()), reading);
     }
 
-    private static void cutOver(Mover mover, Move move, ShardSet moving, Future<?> reading) throws Exception {
+    /** On a thread of its own, since that of the work may be interrupted. */
+    private void crash(String server) {
+        CompletableFuture.runAsync(() -> {
+                    PostgresServer its = postgres.database(
+                                    List.of("db1", "db2", "catalog", "db3").indexOf(server))
+                            .server();
+                    its.crash();
+                    its.start();
+                })
+                .join();
+        crashes.incrementAndGet();
+    }
+
+    private void cutOver(Mover mover, Move move, ShardSet moving, Future<?> reading) throws Exception {
         repeat(() -> mover.cutOver(move.id(), moving), reading);
     }
 
@@ -218,7 +264,7 @@ class ChangeReaderIT {
     }
 
     /** Again after an interruption by the test, and while the reader has no slot on the new server yet. */
-    private static void repeat(Step step, Future<?> reading) throws Exception {
+    private void repeat(Step step, Future<?> reading) throws Exception {
         for (int attempt = 1; ; attempt++) {
             if (reading.isDone()) {
                 reading.get();
@@ -226,8 +272,10 @@ class ChangeReaderIT {
             try {
                 step.run();
                 return;
-            } catch (IllegalStateException | MoveException | AssertionError e) {
-                if (attempt == 200 || (e instanceof AssertionError && !"killed by the test".equals(e.getMessage()))) {
+            } catch (IllegalStateException | ShardflakeException | AssertionError e) {
+                if (attempt == 200
+                        || !(crashing || e instanceof MoveException || !(e instanceof ShardflakeException))
+                        || (e instanceof AssertionError && !"killed by the test".equals(e.getMessage()))) {
                     throw e;
                 }
                 TimeUnit.MILLISECONDS.sleep(100);
@@ -239,7 +287,7 @@ class ChangeReaderIT {
         Map<Long, Long> accounts = new LinkedHashMap<>();
         while (!stopped.get()) {
             if (written.get() - read.get() > AHEAD) { // The reader is not to be left with more when they end.
-                Thread.onSpinWait();
+                TimeUnit.MILLISECONDS.sleep(1);
                 continue;
             }
             written.incrementAndGet();
@@ -249,63 +297,80 @@ class ChangeReaderIT {
                     .filter(account -> account.getValue() == uid)
                     .map(Map.Entry::getKey)
                     .toList();
-            if (what == 0 || known.isEmpty()) {
-                long id = router.write(uid, tx -> {
-                    try (var statement = tx.connection().createStatement();
-                            ResultSet row = statement.executeQuery(tx.sql(
-                                    "INSERT INTO ${shard.schema}.account (uid, note) VALUES (%s, (SELECT string_agg(md5(random()::text), '') FROM generate_series(1, 200))) RETURNING id"
-                                            .formatted(uid)))) {
-                        row.next();
-                        return row.getLong(1);
-                    }
-                });
-                accounts.put(id, uid);
-            } else {
-                long id = known.get(random.nextInt(known.size()));
-                String sql = List.of(
-                                "UPDATE ${shard.schema}.account SET balance = balance + 1 WHERE id = %1$s",
-                                "UPDATE ${shard.schema}.account SET note = 'changed ' || balance WHERE id = %1$s; INSERT INTO ${shard.schema}.entry (account_id, amount, key) VALUES (%1$s, 1, gen_random_uuid()), (%1$s, 2, gen_random_uuid())",
-                                "INSERT INTO ${shard.schema}.tag VALUES (%1$s, 'a') ON CONFLICT DO NOTHING; UPDATE ${shard.schema}.tag SET name = 'b' || random() WHERE account_id = %1$s AND name = 'a'",
-                                "DELETE FROM ${shard.schema}.account WHERE id = %1$s; DELETE FROM ${shard.schema}.tag WHERE account_id = %1$s",
-                                "UPDATE ${shard.schema}.entry SET amount = amount + 1 WHERE account_id = %1$s")
-                        .get(what - 1)
-                        .formatted(id);
-                router.run(uid, tx -> {
-                    try (var statement = tx.connection().createStatement()) {
-                        statement.execute(tx.sql(sql));
-                    }
-                });
-                if (what == 4) {
-                    accounts.remove(id);
+            try {
+                change(router, random, accounts, uid, what, known);
+            } catch (SQLException | ShardflakeException e) {
+                if (!crashing) {
+                    throw e;
                 }
             }
         }
         return true;
     }
 
+    private static void change(
+            ShardRouter router, Random random, Map<Long, Long> accounts, long uid, int what, List<Long> known)
+            throws SQLException {
+        if (what == 0 || known.isEmpty()) {
+            long id = router.write(uid, tx -> {
+                try (var statement = tx.connection().createStatement();
+                        ResultSet row = statement.executeQuery(tx.sql(
+                                "INSERT INTO ${shard.schema}.account (uid, note) VALUES (%s, (SELECT string_agg(md5(random()::text), '') FROM generate_series(1, 200))) RETURNING id"
+                                        .formatted(uid)))) {
+                    row.next();
+                    return row.getLong(1);
+                }
+            });
+            accounts.put(id, uid);
+        } else {
+            long id = known.get(random.nextInt(known.size()));
+            String sql = List.of(
+                            "UPDATE ${shard.schema}.account SET balance = balance + 1 WHERE id = %1$s",
+                            "UPDATE ${shard.schema}.account SET note = 'changed ' || balance WHERE id = %1$s; INSERT INTO ${shard.schema}.entry (account_id, amount, key) VALUES (%1$s, 1, gen_random_uuid()), (%1$s, 2, gen_random_uuid())",
+                            "INSERT INTO ${shard.schema}.tag VALUES (%1$s, 'a') ON CONFLICT DO NOTHING; UPDATE ${shard.schema}.tag SET name = 'b' || random() WHERE account_id = %1$s AND name = 'a'",
+                            "DELETE FROM ${shard.schema}.account WHERE id = %1$s; DELETE FROM ${shard.schema}.tag WHERE account_id = %1$s",
+                            "UPDATE ${shard.schema}.entry SET amount = amount + 1 WHERE account_id = %1$s")
+                    .get(what - 1)
+                    .formatted(id);
+            router.run(uid, tx -> {
+                try (var statement = tx.connection().createStatement()) {
+                    statement.execute(tx.sql(sql));
+                }
+            });
+            if (what == 4) {
+                accounts.remove(id);
+            }
+        }
+    }
+
     /** Applies changes until the last row of each shard has arrived. Now and then it stops in the middle of a transaction and starts again. */
     private boolean read(Random random) throws Exception {
-        int ends = 0;
-        while (ends < SHARDS) {
-            int committedEnds = ends;
+        Set<Integer> ends = new HashSet<>();
+        while (ends.size() < SHARDS) {
+            Set<Integer> committedEnds = new HashSet<>(ends);
             Map<Integer, EventId> before = new HashMap<>(latest);
             try (ChangeReader reader =
                     ChangeReader.open(shards.catalogUrl(), server -> url(server.name()), NAME, stored())) {
                 int until = 1 + random.nextInt(2000);
-                for (int read = 0; read < until && ends < SHARDS; read++) {
+                for (int read = 0; read < until && ends.size() < SHARDS; read++) {
                     Optional<Change> next = reader.poll(Duration.ofMillis(200));
                     if (next.isPresent()) {
                         apply(next.get());
                         this.read.addAndGet(next.get().isLast() ? 1 : 0);
                         if ("end".equals(next.get().row().get("note"))) {
-                            ends++;
+                            ends.add(next.get().id().shard());
+                        } else if (next.get().kind() == Change.Kind.SNAPSHOT) {
+                            ends.remove(next.get().id().shard());
                         }
                     }
-                    if (next.isEmpty() || ends == SHARDS || random.nextInt(10) == 0) {
+                    if (next.isEmpty() && reader.waiting().isEmpty()) {
+                        this.read.set(written.get()); // Some were in snapshots.
+                    }
+                    if (next.isEmpty() || ends.size() == SHARDS || random.nextInt(10) == 0) {
                         store(reader.positions());
                         sink.commit();
                         reader.confirm(reader.positions());
-                        committedEnds = ends;
+                        committedEnds = new HashSet<>(ends);
                         before = new HashMap<>(latest);
                     }
                 }
@@ -321,13 +386,20 @@ class ChangeReaderIT {
     private void apply(Change change) throws SQLException {
         int shard = change.id().shard();
         EventId previous = latest.put(shard, change.id());
+        if (change.kind() == Change.Kind.SNAPSHOT) {
+            snapshots.incrementAndGet();
+            for (String table : List.of("account", "entry", "tag")) {
+                execute("DELETE FROM sink.%s WHERE shard = %s".formatted(table, shard));
+            }
+            return;
+        }
         assertThat(previous == null || previous.compareTo(change.id()) < 0)
                 .as("%s after %s", change, previous)
                 .isTrue();
         Map<String, @Nullable String> row = change.row();
         List<@Nullable String> values = new ArrayList<>();
         String sql = switch (change.kind()) {
-            case INSERT -> {
+            case INSERT, ROW -> {
                 values.addAll(row.values());
                 yield "INSERT INTO sink.%s (shard, %s) VALUES (%s, %s)"
                         .formatted(
@@ -349,7 +421,7 @@ class ChangeReaderIT {
                 yield "DELETE FROM sink.%s WHERE shard = %s AND %s"
                         .formatted(change.table(), shard, list(change.key(), " AND "));
             }
-            case TRUNCATE -> throw new AssertionError(change);
+            case TRUNCATE, SNAPSHOT -> throw new AssertionError(change);
         };
         try (PreparedStatement statement = sink.prepareStatement(sql)) {
             for (int i = 0; i < values.size(); i++) {
@@ -452,5 +524,37 @@ class ChangeReaderIT {
                     .isInstanceOf(ChangesLostException.class)
                     .hasMessageContaining("db1 has no slot shardflake_cdc_sink any more");
         }
+    }
+
+    @Test
+    void aRowOfASnapshotHasTheTextOfAChange() throws Exception {
+        shards.execute(
+                "db1",
+                "CREATE TABLE shard_0003.typed (id bigint PRIMARY KEY, twice bigint GENERATED ALWAYS AS (id * 2) STORED, yes boolean, padded char(5), bytes bytea, part numeric, at timestamptz, span interval, near float8, list text[], document jsonb, nothing text); SELECT shardflake.complete_tables(3)");
+        shards.execute(
+                "db1",
+                "INSERT INTO shard_0003.typed (yes, padded, bytes, part, at, span, near, list, document) VALUES (true, 'ab', '\\x00ff', 1.50, now(), '1 day 02:03', 0.1::float8 + 0.2, ARRAY['a b', NULL, '\"'], '{\"a\": [1, null]}')");
+        List<Change> found = new ArrayList<>();
+        try (ChangeReader reader =
+                ChangeReader.beginWithSnapshot(shards.catalogUrl(), server -> url(server.name()), NAME)) {
+            for (int i = 0; i < 100 && !reader.waiting().isEmpty(); i++) {
+                reader.poll(Duration.ofSeconds(30)).ifPresent(found::add);
+            }
+            shards.execute("db1", "UPDATE shard_0003.typed SET part = part");
+            for (int i = 0; i < 100 && found.get(found.size() - 1).kind() != Change.Kind.UPDATE; i++) {
+                reader.poll(Duration.ofSeconds(30)).ifPresent(found::add);
+            }
+        }
+        assertThat(found.stream().filter(change -> change.kind() == Change.Kind.SNAPSHOT))
+                .hasSize(SHARDS)
+                .allMatch(change -> change.isLast() == (change.id().shard() != 3));
+        List<Change> rows =
+                found.stream().filter(change -> change.table().equals("typed")).toList();
+        assertThat(rows).extracting(Change::kind).containsExactly(Change.Kind.ROW, Change.Kind.UPDATE);
+        assertThat(rows.get(0).row())
+                .isEqualTo(rows.get(1).row())
+                .containsEntry("yes", "t")
+                .hasSize(11);
+        assertThat(rows.get(0).id()).isLessThan(rows.get(1).id());
     }
 }
