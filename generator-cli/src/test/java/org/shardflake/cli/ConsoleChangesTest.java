@@ -289,7 +289,8 @@ class ConsoleChangesTest {
         assertThat(stale.statusCode()).isEqualTo(409);
         JsonNode answer = JSON.readTree(stale.body());
         assertThat(answer.get("problem").asText()).contains("things have changed", "nothing was done");
-        // A page that was refreshed in the middle of the cutover has withdrawn the command, and offers it under another number.
+        // A page that was refreshed in the middle of the cutover has withdrawn the command, and offers it under another
+        // number.
         JsonNode anew = answer.has("number") ? answer : tryOut("shardflake move cutover 1");
         assertThat(anew.get("output").asText()).endsWith("would cut over 2 shards of move 1: 3,4\n");
         assertThat(run(shown, "").statusCode()).isEqualTo(403);

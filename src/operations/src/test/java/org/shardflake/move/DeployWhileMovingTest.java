@@ -343,8 +343,7 @@ class DeployWhileMovingTest {
         Files.writeString(
                 changelog,
                 Files.readString(changelog)
-                        + "\n--changeset ann:c%s splitStatements:true\n%s;\n"
-                                .formatted(++changeSets, sql));
+                        + "\n--changeset ann:c%s splitStatements:true\n%s;\n".formatted(++changeSets, sql));
     }
 
     private DeployReport deployNow() throws InterruptedException {
