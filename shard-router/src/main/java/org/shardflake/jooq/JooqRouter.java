@@ -57,6 +57,8 @@ public final class JooqRouter {
     private final Configuration placeholder;
     /** The configurations, created once per shard: jOOQ keeps reflection and rendering caches in them. */
     private final AtomicReferenceArray<@Nullable Configuration> configurations;
+    /** That of the old database. */
+    private volatile @Nullable Configuration old;
 
     /**
      * Routes with jOOQ's default settings.
@@ -92,7 +94,9 @@ public final class JooqRouter {
 
     /** A context whose statements are part of a transaction. */
     public DSLContext dsl(ShardTransaction tx) {
-        return DSL.using(configuration(tx.shard()).derive(new DefaultConnectionProvider(tx.connection())));
+        boolean isInOldDatabase = !tx.schema().equals(Sharding.schema(tx.shard()));
+        Configuration its = isInOldDatabase ? old(tx.schema()) : configuration(tx.shard());
+        return DSL.using(its.derive(new DefaultConnectionProvider(tx.connection())));
     }
 
     /**
@@ -201,6 +205,15 @@ public final class JooqRouter {
             made = mappedTo(Sharding.schema(shard)).derive(new ShardConnectionProvider(router, ShardKey.shard(shard)));
             // Two threads may make one at once; either result will do.
             configurations.set(shard, made);
+        }
+        return made;
+    }
+
+    private Configuration old(String schema) {
+        Configuration made = old;
+        if (made == null) {
+            made = mappedTo(schema);
+            old = made;
         }
         return made;
     }

@@ -158,6 +158,7 @@ public final class ReferenceAccess {
                     "separate work on reference tables inside the transaction of shard %s, whose connection can read them; to write, end it first"
                             .formatted(outer.shard()));
         }
+        executor.requireNoOldDatabase("work on reference tables");
         executor.enter();
         try {
             return task.run();
@@ -177,7 +178,7 @@ public final class ReferenceAccess {
         return switch (SqlFailure.of(failure)) {
             case ELSEWHERE, LOST, OUTDATED -> true;
             case SERIALIZATION -> retryPolicy.serializationFailures();
-            case FENCED, MISSING, OTHER -> failure instanceof PoolClosedException;
+            case FENCED, NOT_ENTERED, MISSING, OTHER -> failure instanceof PoolClosedException;
         };
     }
 

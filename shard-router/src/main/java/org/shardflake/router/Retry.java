@@ -66,6 +66,13 @@ final class Retry {
                 yield true;
             }
             case OUTDATED -> mayTry();
+            case NOT_ENTERED -> {
+                if (!mayTry()) {
+                    yield false;
+                }
+                listener.retried(tried.server(), RetryReason.SHARD_MOVED);
+                yield true;
+            }
             case LOST -> {
                 if (!mayTry()) {
                     yield false;
@@ -123,7 +130,7 @@ final class Retry {
                 sleep(ThreadLocalRandom.current().nextLong(nextPause() + 1));
                 return true;
             }
-            case FENCED, ELSEWHERE, SERIALIZATION, OTHER -> {
+            case FENCED, NOT_ENTERED, ELSEWHERE, SERIALIZATION, OTHER -> {
                 return false;
             }
         }

@@ -199,6 +199,8 @@ final class ShardExecutor {
             } catch (Exception e) {
                 if (e instanceof PoolClosedException) {
                     pools.checkCut();
+                } else if (SqlFailure.isFence(e)) {
+                    pools.lookAgain(shard);
                 }
                 if (retry == null) {
                     retry = newRetry();
@@ -406,6 +408,7 @@ final class ShardExecutor {
             outer.require(key);
             return outer.connection();
         }
+        requireNoOldDatabase("a connection whose work the router cannot run again");
         AttemptConnection.Loan loan = lend(shard);
         return plain(loan, loan.connection());
     }
@@ -459,7 +462,10 @@ final class ShardExecutor {
             while (true) {
                 Routes route = routes();
                 try {
-                    return new AttemptConnection.Loan(route, route.pool(shard).connection(Access.WRITE, shard));
+                    LeasedConnection connection = route.pool(shard).connection(Access.WRITE, shard);
+                    if (isAdmitted(connection, route.pool(shard))) {
+                        return new AttemptConnection.Loan(route, connection);
+                    }
                 } catch (PoolClosedException e) {
                     pools.checkCut();
                 }
@@ -469,9 +475,34 @@ final class ShardExecutor {
         }
     }
 
+    /** Whether the shard is there; otherwise the connection is given back, and the routes have changed. */
+    private static boolean isAdmitted(LeasedConnection connection, ServerPool pool) {
+        boolean isAdmitted = false;
+        try {
+            isAdmitted = connection.isAdmitted();
+            return isAdmitted;
+        } catch (SQLException e) {
+            throw new ShardSqlException("ask for a shard", pool.server().name(), e);
+        } finally {
+            if (!isAdmitted) {
+                giveBack(connection);
+            }
+        }
+    }
+
+    /** Refuses work that cannot be sent to an old database, whichever shards are there. */
+    void requireNoOldDatabase(String what) {
+        if (routes().hasOldDatabase()) {
+            throw new IllegalStateException(
+                    "%s is refused, since shards may still be in the old database. Give the router work on one shard, or use a router without an old database once all shards have left it"
+                            .formatted(what));
+        }
+    }
+
     /** Runs a read over many shards. */
     <T> T overMany(Supplier<T> read) {
         requireNoTransaction();
+        requireNoOldDatabase("a read over many shards");
         enter();
         try {
             return read.get();

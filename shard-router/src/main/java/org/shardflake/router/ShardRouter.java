@@ -111,6 +111,13 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     }
 
     /**
+     * Whether shards may be in an {@linkplain ShardRouterBuilder#oldDatabase old database}, so that only work on one shard is possible.
+     */
+    public boolean hasOldDatabase() {
+        return pools.routes().hasOldDatabase();
+    }
+
+    /**
      * A shard for something new, such as a customer whose key the insert makes: each is as likely as any other. Inside a
      * transaction it is that transaction's shard, the only one whose rows the transaction can write.
      *
@@ -123,6 +130,9 @@ public final class ShardRouter implements RouterState, AutoCloseable {
      */
     public ShardKey anyShard() {
         ShardTransaction current = executor.open().current();
+        if (current == null) {
+            executor.requireNoOldDatabase("any shard");
+        }
         return ShardKey.shard(
                 current != null
                         ? current.shard()
@@ -390,6 +400,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
      * @throws org.shardflake.ShardflakeException if the catalog has none of this name, or cannot be reached
      */
     public Lookup lookup(String name) {
+        executor.requireNoOldDatabase("a lookup");
         lookups.get(name, LookupDefinition.State.FILLING);
         return new Lookup(name, executor, lookups, retryPolicy);
     }
@@ -404,7 +415,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     public RouterHealth health() {
         pools.enter();
         try {
-            return new RouterHealth(mapHealth(), manyShards.probe(pools.routes().pools()));
+            return new RouterHealth(mapHealth(), manyShards.probe(pools.routes().all()));
         } finally {
             pools.leave();
         }
@@ -419,7 +430,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     /** The state of the pools, without connecting to anything. */
     @Override
     public List<PoolStatus> pools() {
-        return pools.routes().pools().stream().map(ServerPool::status).toList();
+        return pools.routes().all().stream().map(ServerPool::status).toList();
     }
 
     /** Routes by a new map, and tells the listeners. */

@@ -25,6 +25,7 @@ import org.shardflake.router.internal.map.Login;
 import org.shardflake.router.internal.map.StaticMapSource;
 import org.shardflake.router.internal.map.TimedPasswords;
 import org.shardflake.router.internal.pool.PoolSettings;
+import org.shardflake.router.internal.session.OldDatabase;
 import org.shardflake.server.PasswordSource;
 import org.shardflake.server.ServerUrl;
 
@@ -48,6 +49,7 @@ public final class ShardRouterBuilder {
     private BiConsumer<Server, HikariConfig> poolCustomizer = (server, config) -> {};
     private final List<RouterListener> listeners = new ArrayList<>();
     private @Nullable ExecutorService executor;
+    private @Nullable OldDatabase oldDatabase;
 
     ShardRouterBuilder() {}
 
@@ -187,6 +189,31 @@ public final class ShardRouterBuilder {
         return this;
     }
 
+    /**
+     * Sends work on shards that have not left an old database there, until they do, while {@code shardflake adopt cutover} lets them leave one
+     * by one. By default the router knows of no old database.
+     *
+     * <p>Work given to {@link ShardRouter#write write}, {@link ShardRouter#read read} or {@link ShardRouter#attempt attempt} runs in a transaction
+     * that keeps its shard there until it ends; the schema below stands for that of the shard, also first in the search_path. If the shard has
+     * left, the work is run again on its server, and that is remembered. If that server refuses it, the old database is asked again. Reads of a
+     * replica go to the primary. A transaction that changes a row of another shard, which has left, fails with SQLSTATE {@code SF001}, and is not run
+     * again.
+     *
+     * <p>Connections outside such work, reads over many shards, lookups, reference tables and {@link ShardRouter#anyShard} are refused with an
+     * {@link IllegalStateException}, also after all shards have left. Then build the router without this.
+     *
+     * <p>The login is that of the servers, unless the URL has a password. The pool is of the same size as each server's; health, metrics and
+     * {@link #customizePools} know it as {@code old-database}.
+     *
+     * @param url {@code postgresql://user@host/database}, of the database itself: not of a pooler that shares sessions
+     * @param schema where its tables are: 1 to 63 of {@code a-z 0-9 _}
+     * @throws IllegalArgumentException if the URL or the name cannot be used
+     */
+    public ShardRouterBuilder oldDatabase(String url, String schema) {
+        this.oldDatabase = new OldDatabase(ServerUrl.parse(url), schema, shard -> {});
+        return this;
+    }
+
     /** Changes a server's pool before it is made, for settings without a method here; after whatever changed it by an earlier call. */
     public ShardRouterBuilder customizePools(BiConsumer<Server, HikariConfig> customizer) {
         this.poolCustomizer = poolCustomizer.andThen(customizer);
@@ -238,7 +265,7 @@ public final class ShardRouterBuilder {
         }
         Login login = new Login(user, password, passwords == null ? null : new TimedPasswords(passwords));
         PoolSettings pools = new PoolSettings(
-                poolSize, connectionTimeout, statementTimeout, cachedStatements, login, poolCustomizer);
+                poolSize, connectionTimeout, statementTimeout, cachedStatements, login, poolCustomizer, oldDatabase);
         RouterListener listener = new RouterListeners(listeners);
         if (staticMap != null) {
             return started(new ShardRouter(

@@ -10,7 +10,6 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
-import org.shardflake.Sharding;
 import org.shardflake.router.exception.CrossShardException;
 import org.shardflake.router.internal.jdbc.TransactionConnection;
 import org.shardflake.router.internal.pool.Access;
@@ -68,12 +67,15 @@ public final class ShardTransaction {
         return shard;
     }
 
-    /** The shard's PostgreSQL schema, for qualifying tables: {@code shard_0007}. */
+    /**
+     * The schema of the shard's tables, for qualifying them: {@code shard_0007}, or that of the {@linkplain ShardRouterBuilder#oldDatabase old
+     * database} while the shard is there.
+     */
     public String schema() {
-        return Sharding.schema(shard);
+        return lent.schema();
     }
 
-    /** The shard's placement in the map when the transaction began. */
+    /** The shard's placement in the map when the transaction began, even if the shard is still in an old database. */
     public ShardPlacement placement() {
         return map.placement(shard);
     }

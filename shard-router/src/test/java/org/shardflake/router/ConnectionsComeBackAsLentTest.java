@@ -281,8 +281,8 @@ class ConnectionsComeBackAsLentTest {
         config.setUsername(postgres.database(0).user());
         config.setPassword(postgres.database(0).password());
         try (ShardConnections connections = new ShardConnections(config, false)) {
-            SessionPool pool =
-                    new SessionPool("db1", connections, new PGSimpleDataSource(), new FenceWatch(() -> {}), true);
+            SessionPool pool = new SessionPool(
+                    "db1", connections, new PGSimpleDataSource(), new FenceWatch(() -> {}), true, false, null);
             try (LeasedConnection connection = pool.lend(7)) {
                 connection.setAutoCommit(false);
                 try (Statement statement = connection.createStatement()) {

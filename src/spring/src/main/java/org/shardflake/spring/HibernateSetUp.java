@@ -27,7 +27,6 @@ import org.hibernate.metamodel.spi.MappingMetamodelImplementor;
 import org.hibernate.persister.entity.EntityPersister;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.CliCommand;
-import org.shardflake.ShardKey;
 import org.shardflake.Sharding;
 import org.shardflake.router.ShardRouter;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -148,7 +147,7 @@ final class HibernateSetUp implements BeanPostProcessor {
     }
 
     private boolean isIdSequence(String sequence) {
-        try (Connection connection = router.get().connection(ShardKey.shard(0));
+        try (Connection connection = HibernateShards.ofFirstShard(router.get());
                 PreparedStatement look = connection.prepareStatement(IS_ID_SEQUENCE)) {
             look.setString(1, Sharding.schema(0));
             look.setString(2, sequence);

@@ -69,13 +69,22 @@ final class HibernateShards implements MultiTenantConnectionProvider<String>, Cu
         connection.close();
     }
 
+    /** A connection to the first shard, wherever it is. */
+    static Connection ofFirstShard(ShardRouter router) throws SQLException {
+        return router.hasOldDatabase()
+                ? router.attempt(ShardKey.shard(0), false, ShardAttempt::connection)
+                : router.connection(ShardKey.shard(0));
+    }
+
     /** A connection for what Hibernate asks when it starts: it finds the tables of the first shard. */
     @Override
     public Connection getAnyConnection() throws SQLException {
-        Connection connection = router.get().connection(ShardKey.shard(0));
+        Connection connection = ofFirstShard(router.get());
         try {
             connection.setReadOnly(true);
-            connection.setSchema(Sharding.schema(0));
+            if (!router.get().hasOldDatabase()) {
+                connection.setSchema(Sharding.schema(0));
+            }
             return connection;
         } catch (SQLException e) {
             try {

@@ -59,6 +59,7 @@ final class RouterStart {
                 .forEach((name, value) ->
                         set("shardflake.pool.driver." + name, value, wanted -> builder.driverProperty(name, wanted)));
         builder.retryPolicy(retryPolicy());
+        oldDatabase(properties.oldDatabase());
         customizers.accept(builder);
         return build();
     }
@@ -101,6 +102,18 @@ final class RouterStart {
         if (passwords != null) {
             builder.credentials(passwords);
         }
+    }
+
+    private void oldDatabase(ShardflakeProperties.@Nullable OldDatabase old) {
+        if (old == null) {
+            return;
+        }
+        if (old.url() == null) {
+            throw new ShardflakeStartException(
+                    "shardflake.old-database.schema is set, but not shardflake.old-database.url.",
+                    "Set shardflake.old-database.url to the database that shards leave, or remove the schema once they have left it.");
+        }
+        set("shardflake.old-database", old, one -> builder.oldDatabase(String.valueOf(one.url()), one.schema()));
     }
 
     private RetryPolicy retryPolicy() {

@@ -37,7 +37,8 @@ record ShardflakeProperties(
         @Nullable Duration closeTimeout,
         @DefaultValue Pool pool,
         @DefaultValue Retry retry,
-        @DefaultValue Jooq jooq) {
+        @DefaultValue Jooq jooq,
+        @Nullable OldDatabase oldDatabase) {
 
     /**
      * The connections to each server.
@@ -66,6 +67,15 @@ record ShardflakeProperties(
             @Nullable Integer maxTries,
             @Nullable Duration deadline,
             @DefaultValue("false") boolean serializationFailures) {}
+
+    /**
+     * The database that shards leave one by one, by 'shardflake adopt cutover'. Work on a shard that has not left it is sent there.
+     *
+     * @param url URL of the old database, such as postgresql://app@old/app.
+     * @param schema Schema of its tables.
+     */
+    record OldDatabase(
+            @Nullable String url, @DefaultValue("public") String schema) {}
 
     /**
      * The router for jOOQ.

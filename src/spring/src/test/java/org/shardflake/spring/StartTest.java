@@ -199,6 +199,16 @@ class StartTest {
                 "Set shardflake.username",
                 installation.arguments("--shardflake.password=secret"));
         assertFails(
+                "shardflake.old-database.schema is set, but not shardflake.old-database.url",
+                "Set shardflake.old-database.url",
+                installation.arguments("--shardflake.old-database.schema=shop"));
+        assertFails(
+                "shardflake.old-database cannot be used: the schema of the old database is \"Shop\"",
+                "Correct shardflake.old-database",
+                installation.arguments(
+                        "--shardflake.old-database.url=postgresql://app@old/app",
+                        "--shardflake.old-database.schema=Shop"));
+        assertFails(
                 "both set",
                 "Keep shardflake.catalog",
                 installation.arguments("--shardflake.map-file=" + Files.createTempFile(directory, "map", "")));

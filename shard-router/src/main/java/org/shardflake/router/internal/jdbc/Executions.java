@@ -28,7 +28,7 @@ public interface Executions {
     }
 
     /** Called before a statement's user gets the driver's own statement. */
-    default void unwrapped() {}
+    default void unwrapped() throws SQLException {}
 
     /** The same for a batch, whose counts are the result: {@code int[]} or {@code long[]}, empty if nothing was executed. */
     default <T> T executeBatch(Execution<T> execution) throws SQLException {

@@ -9,10 +9,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.router.internal.map.MapSource;
+import org.shardflake.router.internal.session.OldDatabase;
 
 /**
  * The routes in use with the pools behind them: follows changes of the map, counts the work that runs, and closes after it. Thread-safe.
@@ -39,7 +41,9 @@ public final class RoutedPools implements AutoCloseable {
         this.settings = settings;
         this.drainTimeout = drainTimeout;
         this.closeTimeout = closeTimeout;
-        this.routes = Routes.of(maps.map(), this::newPool);
+        OldDatabase old = settings.oldDatabase();
+        ServerPool ofOld = old == null ? null : ServerPool.of(old.telling(this::left), settings);
+        this.routes = Routes.of(maps.map(), this::newPool, ofOld);
     }
 
     private ServerPool newPool(Server server) {
@@ -84,9 +88,28 @@ public final class RoutedPools implements AutoCloseable {
         }
     }
 
+    /** Notes that the old database has said that a shard has left. */
+    private void left(int shard) {
+        change(now -> now.leaving(shard));
+    }
+
+    /** Asks the old database again for a shard that had left: its server refused work on it, so it may have come back. */
+    public void lookAgain(int shard) {
+        change(now -> now.returning(shard));
+    }
+
+    private void change(UnaryOperator<Routes> other) {
+        changingRoutes.lock();
+        try {
+            routes = other.apply(routes);
+        } finally {
+            changingRoutes.unlock();
+        }
+    }
+
     /** Opens pools before their first use. */
     public void open() {
-        routes.pools().forEach(ServerPool::open);
+        routes.all().forEach(ServerPool::open);
     }
 
     private void drain(ServerPool pool) {
@@ -123,7 +146,7 @@ public final class RoutedPools implements AutoCloseable {
     /** Closes all connections, also under work that still runs. */
     @Override
     public void close() {
-        routes.pools().forEach(ServerPool::close);
+        routes.all().forEach(ServerPool::close);
         draining.forEach(ServerPool::close);
     }
 
@@ -140,6 +163,6 @@ public final class RoutedPools implements AutoCloseable {
 
     private boolean isBusy() {
         return running.sum() > 0
-                || Stream.concat(routes.pools().stream(), draining.stream()).anyMatch(ServerPool::isBusy);
+                || Stream.concat(routes.all().stream(), draining.stream()).anyMatch(ServerPool::isBusy);
     }
 }

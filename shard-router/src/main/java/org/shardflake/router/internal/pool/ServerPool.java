@@ -33,6 +33,7 @@ import org.shardflake.router.internal.connection.ShardConnections;
 import org.shardflake.router.internal.session.FenceWatch;
 import org.shardflake.router.internal.session.FirstLogin;
 import org.shardflake.router.internal.session.LeasedConnection;
+import org.shardflake.router.internal.session.OldDatabase;
 import org.shardflake.router.internal.session.RouterLog;
 import org.shardflake.router.internal.session.SessionPool;
 import org.shardflake.router.internal.session.SqlFailure;
@@ -56,9 +57,13 @@ public final class ServerPool {
     /** What the driver keeps of texts for a connection, whatever their number. */
     private static final int MOST_TEXT_MEGABYTES = 8;
 
+    /** The name of the old database in health and metrics. */
+    private static final String OLD_DATABASE = "old-database";
+
     private final Server server;
     private final PoolSettings settings;
     private final Runnable onFence;
+    private final @Nullable OldDatabase old;
     private final ReentrantLock making = new ReentrantLock();
     private volatile @Nullable SessionPool primary;
     private volatile @Nullable SessionPool replicas;
@@ -69,9 +74,20 @@ public final class ServerPool {
 
     /** @param onFence called when a statement was refused because its shard is fenced */
     ServerPool(Server server, PoolSettings settings, Runnable onFence) {
+        this(server, settings, onFence, null);
+    }
+
+    private ServerPool(Server server, PoolSettings settings, Runnable onFence, @Nullable OldDatabase old) {
         this.server = server;
         this.settings = settings;
         this.onFence = onFence;
+        this.old = old;
+    }
+
+    /** The connections to a database that shards leave. */
+    static ServerPool of(OldDatabase old, PoolSettings settings) {
+        Server server = new Server(OLD_DATABASE, old.url().toString());
+        return new ServerPool(server, settings, () -> {}, old);
     }
 
     public Server server() {
@@ -121,16 +137,18 @@ public final class ServerPool {
     }
 
     private SessionPool pool(Access access, boolean isForUse) {
-        boolean wantsReplica = access == Access.REPLICA_READ && hasReplicas();
+        // Replicas cannot say that a shard has gone back to an old database.
+        boolean wantsReplica = access == Access.REPLICA_READ && settings.oldDatabase() == null && hasReplicas();
         SessionPool pool = wantsReplica ? replicas : primary;
         return pool != null ? pool : make(wantsReplica, isForUse);
     }
 
     private boolean hasReplicas() {
-        return server.routerUrl()
-                .substring("postgresql://".length())
-                .split("[/?]", 2)[0]
-                .contains(",");
+        return old == null
+                && server.routerUrl()
+                        .substring("postgresql://".length())
+                        .split("[/?]", 2)[0]
+                        .contains(",");
     }
 
     private SessionPool makeAside() {
@@ -193,7 +211,8 @@ public final class ServerPool {
     }
 
     private SessionPool sessions(ShardConnections connections, PGSimpleDataSource source, FenceWatch watch) {
-        return new SessionPool(server.name(), connections, source, watch, isPooled());
+        return new SessionPool(
+                server.name(), connections, source, watch, isPooled(), settings.oldDatabase() != null, old);
     }
 
     private ShardConnections connections(HikariConfig config) {
@@ -267,7 +286,7 @@ public final class ServerPool {
     }
 
     private PGSimpleDataSource source(boolean forReplicas) {
-        PGSimpleDataSource source = settings.login().source(ServerUrl.parse(server.routerUrl()));
+        PGSimpleDataSource source = login();
         if (hasReplicas()) {
             source.setTargetServerType(forReplicas ? "preferSecondary" : "primary");
             source.setLoadBalanceHosts(forReplicas);
@@ -285,6 +304,15 @@ public final class ServerPool {
             source.setPrepareThreshold(PREPARED_AT_USE);
         }
         return source;
+    }
+
+    /** The old database may have another login, by its URL. */
+    private PGSimpleDataSource login() {
+        if (old == null) {
+            return settings.login().source(ServerUrl.parse(server.routerUrl()));
+        }
+        PGSimpleDataSource own = old.url().dataSource();
+        return own.getPassword() == null ? settings.login().source(old.url()) : own;
     }
 
     private static boolean isDefault(PGProperty property, int value) {
@@ -333,6 +361,9 @@ public final class ServerPool {
      * @param isInside whether the thread may have a connection from {@link #connection}
      */
     public OptionalInt lacks(List<Integer> shards, boolean isInside) {
+        if (old != null) {
+            return OptionalInt.empty(); // It says so itself.
+        }
         try (Connection connection = isInside
                         ? sideConnection(LeasedConnection.MANY_SHARDS)
                         : connection(Access.READ, LeasedConnection.MANY_SHARDS);

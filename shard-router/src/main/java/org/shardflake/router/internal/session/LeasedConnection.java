@@ -40,7 +40,7 @@ import org.slf4j.LoggerFactory;
  * A pooled connection while it is lent. With the commit of a write it asks whether the shard is still open on this
  * server, unless that is known; it is returned as it was lent.
  */
-public final class LeasedConnection extends ForwardingConnection implements Executions {
+public class LeasedConnection extends ForwardingConnection implements Executions {
 
     /** Marks a connection that reads many shards and belongs to none. */
     public static final int MANY_SHARDS = ShardConnections.NO_SHARD;
@@ -142,8 +142,13 @@ public final class LeasedConnection extends ForwardingConnection implements Exec
         return shard;
     }
 
+    /** Whether the database has the shard: an {@linkplain OldDatabase old} one is asked. Outside a transaction that may change at any time. */
+    public boolean isAdmitted() throws SQLException {
+        return true;
+    }
+
     /** The schema of the shard that this was lent for. */
-    String schema() {
+    public String schema() {
         return Sharding.schema(shard);
     }
 
@@ -152,17 +157,21 @@ public final class LeasedConnection extends ForwardingConnection implements Exec
      * back.
      */
     void searchShard() throws SQLException {
-        searchShard(shard);
+        search(schema());
     }
 
     /** The same for any shard of the server. */
     public void searchShard(int other) throws SQLException {
+        search(Sharding.schema(other));
+    }
+
+    private void search(String schema) throws SQLException {
         boolean isLocal = !pooled.getAutoCommit();
         if (!isLocal) {
             leaveTraces();
         }
         try (Statement statement = pooled.createStatement()) {
-            statement.execute(lender.searchPath(Sharding.schema(other), isLocal));
+            statement.execute(lender.searchPath(schema, isLocal));
         }
     }
 
@@ -343,7 +352,7 @@ public final class LeasedConnection extends ForwardingConnection implements Exec
     /**
      * Commits. Work that only read or locked has met no fence so far, so the shard must be open after the last
      * statement: unless that is known, the server is asked in the round trip of the commit. If it answers with SF001,
-     * nothing is committed. Where the transaction has written, a fence that it has not met waits for it.
+     * nothing is committed. No map tells of a shard that goes back to an old database, so with one reads ask, too. Where the transaction has written, a fence that it has not met waits for it.
      */
     @Override
     public void commit() throws SQLException {
@@ -352,7 +361,7 @@ public final class LeasedConnection extends ForwardingConnection implements Exec
         resetShared();
         if (shard == MANY_SHARDS
                 || isOpenUntilEnd
-                || pooled.isReadOnly()
+                || (pooled.isReadOnly() && !lender.asksForReads())
                 || pooled.getAutoCommit()
                 || !driver.isOpen()
                 || !lender.asksWithCommit()

@@ -51,6 +51,8 @@ public final class SessionPool {
     private final PGSimpleDataSource source;
     private final FenceWatch watch;
     private final boolean isShared;
+    private final boolean asksForReads;
+    private final @Nullable OldDatabase old;
     private final OpenShards openShards = new OpenShards(System::nanoTime);
     private final KnownNames names = new KnownNames(System::nanoTime);
     private final FencedTables tables = new FencedTables(System::nanoTime);
@@ -69,14 +71,22 @@ public final class SessionPool {
      */
     private record Session(boolean asks, long looked, String reset, String path, boolean meetsFences) {}
 
-    /** @param isShared whether a pooler may give each transaction another session */
+    /**
+     * @param isShared whether a pooler may give each transaction another session
+     * @param asksForReads whether also a read asks with its commit
+     * @param old null for a server of the shard map
+     */
     public SessionPool(
             String server,
             ShardConnections connections,
             PGSimpleDataSource source,
             FenceWatch watch,
-            boolean isShared) {
+            boolean isShared,
+            boolean asksForReads,
+            @Nullable OldDatabase old) {
         this.server = server;
+        this.asksForReads = asksForReads;
+        this.old = old;
         this.isShared = isShared;
         this.connections = connections;
         this.source = source;
@@ -94,13 +104,17 @@ public final class SessionPool {
 
     /** Lends a connection for a shard, or for {@link LeasedConnection#MANY_SHARDS}. */
     public LeasedConnection lend(int shard) throws SQLException {
-        ShardConnections.Loan loan = connections.lend(shard);
+        // The old database has the same tables for all shards, so it makes no difference which connection has served
+        // one.
+        ShardConnections.Loan loan = connections.lend(old == null ? shard : LeasedConnection.MANY_SHARDS);
         try {
             if (isToLook()) {
                 look(loan.connection());
             }
             lookAtTables(loan.connection());
-            return new LeasedConnection(loan, this, shard);
+            return old == null || shard == LeasedConnection.MANY_SHARDS
+                    ? new LeasedConnection(loan, this, shard)
+                    : new OldDatabaseConnection(loan, this, shard, old);
         } catch (SQLException | RuntimeException e) {
             loan.giveBack(true);
             throw e;
@@ -141,16 +155,19 @@ public final class SessionPool {
 
     private boolean isToLook() {
         Session known = session;
-        return known == null || isOutdated || (!known.asks && System.nanoTime() - known.looked > LOOK_AGAIN.toNanos());
+        return known == null
+                || isOutdated
+                || (old == null && !known.asks && System.nanoTime() - known.looked > LOOK_AGAIN.toNanos());
     }
 
     private void look(Connection pooled) throws UnpreparedException {
         try (Statement statement = pooled.createStatement();
                 ResultSet row = statement.executeQuery(LOOK)) {
             row.next();
-            boolean asks = row.getBoolean(1);
+            boolean asks =
+                    old == null && row.getBoolean(1); // A shard that is here may also be there already, and closed.
             String settings = row.getString(2);
-            if (!asks && (session == null || isOutdated)) {
+            if (old == null && !asks && (session == null || isOutdated)) {
                 LOG.warn(
                         "server {} has no shardflake.require_open, or this user may not execute it: work that only reads is not refused"
                                 + " there when its shard is fenced. Deploy this version's function library with '{}'",
@@ -204,6 +221,11 @@ public final class SessionPool {
     public boolean asksWithCommit() {
         Session known = session;
         return known != null && known.asks && !isOutdated;
+    }
+
+    /** Whether a commit that has only read is to ask, too. */
+    boolean asksForReads() {
+        return asksForReads;
     }
 
     /** The shards that the server has said are open. */

@@ -20,6 +20,8 @@ import org.shardflake.router.exception.ShardFencedException;
 public enum SqlFailure {
     /** The server refuses writes to the shard: SF001. */
     FENCED,
+    /** The old database did not let the work begin: the shard has left, or is leaving. */
+    NOT_ENTERED,
     /** Reference tables are written on another server, or nowhere for a moment: SF012. */
     ELSEWHERE,
     /** The shard's schema or table is missing, for example after a move whose old copy is gone. */
@@ -42,8 +44,12 @@ public enum SqlFailure {
 
     public static SqlFailure of(Throwable failure) {
         if (anyCause(failure, CommitOutcomeUnknownException.class::isInstance)
-                || anyCause(failure, ShardFencedException.class::isInstance)) { // of another shard, inside this work
+                || anyCause(failure, ShardFencedException.class::isInstance) // of another shard, inside this work
+                || anyCause(failure, OtherShardException.class::isInstance)) {
             return OTHER;
+        }
+        if (anyCause(failure, NotEnteredException.class::isInstance)) {
+            return NOT_ENTERED;
         }
         if (anyState(failure, "SF001"::equals)) {
             return FENCED;
@@ -105,6 +111,9 @@ public enum SqlFailure {
      * pg_terminate_backend, it also answers but then closes the connection, and a commit may or may not be on disk.
      */
     public static boolean isAnswer(SQLException failure) {
+        if (failure instanceof OtherShardException) {
+            return true;
+        }
         String state = Objects.requireNonNullElse(failure.getSQLState(), "");
         return failure instanceof PSQLException answer
                 && answer.getServerErrorMessage() != null

@@ -1,0 +1,23 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router.internal.session;
+
+import java.io.Serial;
+import java.sql.SQLException;
+
+/** Work on one shard met a row of another in the old database, and that one has left. Another try would meet it again. */
+public final class OtherShardException extends SQLException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    OtherShardException(int shard, SQLException cause) {
+        super(
+                "work on shard %s met a row of another shard, which it cannot change: %s"
+                        .formatted(shard, cause.getMessage()),
+                cause.getSQLState(),
+                cause);
+    }
+}
