@@ -20,6 +20,7 @@ import org.shardflake.benchmarks.growth.GrowthComparison;
 import org.shardflake.benchmarks.ids.IdComparison;
 import org.shardflake.benchmarks.moves.DrainComparison;
 import org.shardflake.benchmarks.moves.MoveComparison;
+import org.shardflake.benchmarks.moves.StreamPauses;
 import org.shardflake.benchmarks.router.Poolers;
 import org.shardflake.benchmarks.router.RouterComparison;
 import org.shardflake.benchmarks.summary.ReadmeSummary;
@@ -42,7 +43,8 @@ public final class Benchmark {
             "Moves", MoveComparison::run,
             "Poolers", Poolers::print,
             "Readme", ReadmeSummary::write,
-            "RouterPeers", RouterComparison::run));
+            "RouterPeers", RouterComparison::run,
+            "Streams", StreamPauses::print));
 
     private Benchmark() {}
 
@@ -64,8 +66,9 @@ public final class Benchmark {
         List<String> command =
                 new ArrayList<>(List.of(ProcessHandle.current().info().command().orElseThrow()));
         System.getProperties().stringPropertyNames().stream()
-                .filter(key -> key.matches(
-                        "(deploys|drains|growth|ids|live|moves|poolers|router|postgres|report|shardflake)\\..+"))
+                .filter(
+                        key -> key.matches(
+                                "(deploys|drains|growth|ids|live|moves|poolers|router|postgres|report|shardflake|streams)\\..+"))
                 .forEach(key -> command.add("-D%s=%s".formatted(key, System.getProperty(key))));
         String classPath =
                 Arrays.stream(classes.getURLs()).map(URL::getPath).collect(Collectors.joining(File.pathSeparator));
