@@ -843,7 +843,7 @@ class AdoptCommandTest {
 
         assertThat(refused.exitCode()).isEqualTo(ExitCodes.FAILURE);
         assertThat(refused.err())
-                .startsWith("error: shards 2 on db1 are being moved, or have moved; run it again when that is done\n");
+                .startsWith("error: shard 2 on db1 is being moved, or has moved; run it again when that is done\n");
         installation.execute(0, "SELECT shardflake.unfence_shard(2)");
         assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").exitCode())
                 .isZero();

@@ -236,7 +236,7 @@ class MapCommandsTest {
     @Test
     void importsOnlyAWholeMap() {
         assertThat(importMap(export().replace("0-3", "0-2")))
-                .isEqualTo(new Result(2, "", "error: shards 3 have no server; every shard has one\n"));
+                .isEqualTo(new Result(2, "", "error: shard 3 has no server; every shard has one\n"));
     }
 
     @Test

@@ -404,8 +404,7 @@ class SchemaCommandsTest {
             Result refused = deploy(PHOTO, "--recreate=3");
 
             assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
-            assertThat(refused.err())
-                    .contains("shards 3 are not on db1, and db2 has them: empty ones would hide their rows");
+            assertThat(refused.err()).contains("shard 3 is not on db1, and db2 has it. Empty shards would hide rows");
             assertThat(installation.query(0, "SELECT to_regnamespace('shard_0003') IS NULL"))
                     .isEqualTo("t");
         } finally {
@@ -422,7 +421,7 @@ class SchemaCommandsTest {
         Result refused = deploy(PHOTO);
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err())
-                .contains("shards 2 were deployed before, and no server has them")
+                .contains("shard 2 was deployed before, and no server has it")
                 .contains("accept that they are lost with shardflake schema deploy --recreate 2 --changelog FILE");
         assertThat(installation.launch("doctor").out())
                 .contains("lacks shard 2, which the shard map gives it; it was deployed, since db1 has its history")
@@ -454,7 +453,7 @@ class SchemaCommandsTest {
         Result refused = deploy(PHOTO, "--servers=db1");
 
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
-        assertThat(refused.err()).contains("shards 3 are not on db1, and db2 may have them, which cannot be asked");
+        assertThat(refused.err()).contains("shard 3 is not on db1, and db2 may have it, but cannot be asked");
     }
 
     /** As a newer command leaves it. */
@@ -600,7 +599,7 @@ class SchemaCommandsTest {
                 db1     4       1         0           3
                 db2     4       2         0           2
 
-                shards 1-3 on db1, 5,7 on db2 failed, and are as they were
+                shards 1-3 on db1, 5,7 on db2 failed, and are unchanged
                   changeset: app.sql::unique::ann
                   statement: ALTER TABLE photo ADD CONSTRAINT photo_title UNIQUE (title)
                   error: ERROR: could not create unique index "photo_title"

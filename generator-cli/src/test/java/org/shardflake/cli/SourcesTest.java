@@ -224,6 +224,24 @@ class SourcesTest {
         assertThat(found).isEmpty();
     }
 
+    /** {@code Plural} says "shard 3 is" and "shards 3,4 are". What cannot use it has a literal for one shard beside that for several. */
+    @Test
+    void noMessageSpeaksOfOneShardAsSeveral() {
+        Pattern several = Pattern.compile("(?<!%s )\\bshards (%(?:[0-9]\\$)?s) (?!is out of range)");
+        List<String> found = new ArrayList<>();
+        SOURCES.forEach((file, source) -> {
+            Matcher literal = LITERAL.matcher(source);
+            while (literal.find()) {
+                Matcher shards = several.matcher(literal.group().replaceFirst("\"$", " "));
+                if (shards.find() && !source.contains("shard %s ".formatted(shards.group(1)))) {
+                    found.add(file.getFileName() + ": " + literal.group());
+                }
+            }
+        });
+
+        assertThat(found).isEmpty();
+    }
+
     /** The end of the string or text block that begins here; otherwise here. */
     private static int literalEnd(String source, int begin) {
         String quote = source.startsWith("\"\"\"", begin) ? "\"\"\"" : "\"";

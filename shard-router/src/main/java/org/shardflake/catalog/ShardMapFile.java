@@ -165,8 +165,10 @@ public final class ShardMapFile {
             }
         }
         if (!missing.isEmpty()) {
-            throw new IllegalArgumentException(
-                    "shards %s have no server; every shard has one".formatted(ShardSet.of(missing)));
+            throw new IllegalArgumentException((missing.size() == 1
+                            ? "shard %s has no server; every shard has one"
+                            : "shards %s have no server; every shard has one")
+                    .formatted(ShardSet.of(missing)));
         }
     }
 

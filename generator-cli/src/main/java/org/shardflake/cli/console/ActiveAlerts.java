@@ -149,8 +149,8 @@ final class ActiveAlerts {
                     name,
                     "server-down",
                     "",
-                    "does not answer as a primary, so its %s shards cannot be written"
-                            .formatted(snapshot.map().shards(server).size()),
+                    "does not answer as a primary, so its %s cannot be written"
+                            .formatted(Plural.of(snapshot.map().shards(server).size(), "shard")),
                     CliCommand.DOCTOR);
             return;
         }
@@ -266,8 +266,11 @@ final class ActiveAlerts {
                     server,
                     "sequences-ahead",
                     "",
-                    "%s sequences of ids are ahead of the clock, by up to %s s"
-                            .formatted(seen.sequencesAhead(), seen.aheadMillis() / 1000),
+                    "%s of ids %s ahead of the clock, by up to %s s"
+                            .formatted(
+                                    Plural.of(seen.sequencesAhead(), "sequence"),
+                                    seen.sequencesAhead() == 1 ? "is" : "are",
+                                    seen.aheadMillis() / 1000),
                     CliCommand.DOCTOR);
         }
         if (seen.connections() > rules.limit("connections-scarce") * seen.maxConnections()) {

@@ -27,6 +27,7 @@ import org.shardflake.compare.ForeignKeys;
 import org.shardflake.compare.ForeignKeys.ForeignKey;
 import org.shardflake.compare.Rows;
 import org.shardflake.grants.OwnersCode;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
@@ -386,8 +387,13 @@ final class ShardTables {
                 row -> row.getInt(1),
                 connection.createArrayOf("integer", some.toArray()));
         if (!fenced.isEmpty()) {
-            throw new AdoptException("shards %s on %s are being moved, or have moved; run it again when that is done"
-                    .formatted(ShardSet.of(fenced), server));
+            ShardSet moving = ShardSet.of(fenced);
+            throw new AdoptException("%s on %s %s being moved, or %s moved; run it again when that is done"
+                    .formatted(
+                            Plural.shards(moving),
+                            server,
+                            Plural.choose(moving, "is", "are"),
+                            Plural.choose(moving, "has", "have")));
         }
     }
 

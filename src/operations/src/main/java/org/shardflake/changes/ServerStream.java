@@ -234,7 +234,8 @@ public final class ServerStream {
         }
         for (int from = 0; from < all.size(); from += SHARDS_A_TRANSACTION) {
             List<Integer> some = all.subList(from, Math.min(all.size(), from + SHARDS_A_TRANSACTION));
-            Poll.Reason reason = () -> "%s waits for locks on tables of shards %s".formatted(name, ShardSet.of(some));
+            Poll.Reason reason =
+                    () -> "%s waits for locks on tables of %s".formatted(name, Plural.shards(ShardSet.of(some)));
             if (!Poll.everyMillis(100, PATIENCE).until(() -> publish(some, map), reason, voice)) {
                 throw new ShardflakeException(
                         Kind.PARTLY_DONE,

@@ -15,6 +15,7 @@ import java.util.function.IntPredicate;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
@@ -76,8 +77,12 @@ final class NewShards {
             ShardSet there = filter(missing, its.present()::contains);
             if (!there.isEmpty() && !other.equals(server)) {
                 throw new DeployRefusedException(
-                        "shards %s are not on %s, and %s has them: empty ones would hide their rows. No shard was changed"
-                                .formatted(there, server, other),
+                        "%s not on %s, and %s has %s. Empty shards would hide rows. No shard was changed"
+                                .formatted(
+                                        Plural.shards(there, "is", "are"),
+                                        server,
+                                        other,
+                                        Plural.choose(there, "it", "them")),
                         Advice.of("see %s", CliCommand.DOCTOR));
             }
             filter(missing, its.remembered()::contains).stream().forEach(before::add);
@@ -85,7 +90,8 @@ final class NewShards {
         ShardSet lost = filter(ShardSet.of(before), shard -> !recreate.contains(shard));
         if (!lost.isEmpty()) {
             throw new DeployRefusedException(
-                    "shards %s were deployed before, and no server has them. No shard was changed".formatted(lost),
+                    "%s deployed before, and no server has %s. No shard was changed"
+                            .formatted(Plural.shards(lost, "was", "were"), Plural.choose(lost, "it", "them")),
                     Advice.of(
                             "restore a server that has their rows, or accept that they are lost with %s",
                             CliCommand.SCHEMA_RECREATE.with(lost)));
@@ -97,8 +103,13 @@ final class NewShards {
             return Known.read(Objects.requireNonNull(servers.get(other)));
         } catch (SQLException e) {
             throw new DeployRefusedException(
-                    "shards %s are not on %s, and %s may have them, which cannot be asked: %s. No shard was changed"
-                            .formatted(missing, server, other, Sql.message(e)),
+                    "%s not on %s, and %s may have %s, but cannot be asked: %s. No shard was changed"
+                            .formatted(
+                                    Plural.shards(missing, "is", "are"),
+                                    server,
+                                    other,
+                                    Plural.choose(missing, "it", "them"),
+                                    Sql.message(e)),
                     Advice.of(
                             "see that it answers, or, if it is gone for good, place its shards on others with %s and take it out with %s",
                             CliCommand.MAP_IMPORT, CliCommand.SERVER_REMOVE.with(other)));

@@ -35,6 +35,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.DeployReport.ServerReport;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
@@ -111,9 +112,9 @@ public final class SchemaDeployer implements AutoCloseable {
                 if (!deployment.missing().isEmpty()) {
                     deployer.close();
                     throw new DeployRefusedException(
-                            "shards %s have not been deployed to %s yet. No shard was changed"
+                            "%s not been deployed to %s yet. No shard was changed"
                                     .formatted(
-                                            deployment.missing(),
+                                            Plural.shards(deployment.missing(), "has", "have"),
                                             deployment.target().server()),
                             Advice.of("deploy your changelog with %s first", CliCommand.SCHEMA_DEPLOY));
                 }

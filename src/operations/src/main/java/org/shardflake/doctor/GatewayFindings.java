@@ -16,6 +16,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.gateway.Gateway;
 import org.shardflake.gateway.Gateways;
 import org.shardflake.grants.RowSecurity;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
@@ -62,8 +63,8 @@ final class GatewayFindings {
                     "gateway-rows-hidden",
                     String.format(
                             Locale.ROOT,
-                            "has %,d tables whose row-level security hides rows from %s, as which gateway %s reads, so its queries of them fail: %s",
-                            hidden.size(),
+                            "has %s whose row-level security hides rows from %s, as which gateway %s reads, so its queries of them fail: %s",
+                            Plural.of(hidden.size(), "table"),
                             gateway.reader(),
                             gateway.name(),
                             hidden.get(0)),

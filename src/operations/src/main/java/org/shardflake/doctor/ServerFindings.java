@@ -17,6 +17,7 @@ import java.util.Map;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.doctor.ServerFacts.IdSequence;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.sql.FunctionLibrary;
 
 /** Checks whether servers are what their URL promises, and set up for ids and moves. */
@@ -160,13 +161,10 @@ final class ServerFindings {
                             WARNING,
                             server,
                             "session-memory",
-                            "%s tables of shards and %s sessions may come to take %s of memory, more than half of the server's %s%s"
+                            "%s of shards and %s may come to take %s of memory, more than half of the server's %s%s"
                                     .formatted(
-                                            String.format(
-                                                    Locale.ROOT,
-                                                    "%,d",
-                                                    facts.sessions().tables()),
-                                            facts.sessions().sessions(),
+                                            Plural.of(facts.sessions().tables(), "table"),
+                                            Plural.of(facts.sessions().sessions(), "session"),
                                             gigabytes(bytes),
                                             gigabytes(facts.memory().bytes()),
                                             facts.memory().isRead()
@@ -210,8 +208,8 @@ final class ServerFindings {
                     PROBLEM,
                     server,
                     "sequence-settings",
-                    "%s sequences of ids have another INCREMENT, CACHE or CYCLE than they were made with, such as %s"
-                            .formatted(wrong.size(), wrong.get(0)),
+                    "has %s of ids with another INCREMENT, CACHE or CYCLE than the library gives, such as %s"
+                            .formatted(Plural.of(wrong.size(), "sequence"), wrong.get(0)),
                     "ALTER SEQUENCE %s INCREMENT 1 CACHE 1 NO CYCLE; see then whether ids were made twice"
                             .formatted(wrong.get(0))));
         }

@@ -22,6 +22,7 @@ import org.shardflake.compare.LargeObjects;
 import org.shardflake.deploy.SchemaChecks;
 import org.shardflake.deploy.StrayRows;
 import org.shardflake.grants.RowSecurity;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
 /** Finds where rows can be, or are, in the wrong place. */
@@ -67,8 +68,8 @@ final class TableFindings {
                                     "table-outside",
                                     String.format(
                                             Locale.ROOT,
-                                            "has %,d tables of shards that belong together with tables outside, so writes pass their fences: %s",
-                                            relatives.size(),
+                                            "has %s of shards with relatives outside, so writes bypass fences: %s",
+                                            Plural.of(relatives.size(), "table"),
                                             relatives.get(0)),
                                     "take them apart with ALTER TABLE ... NO INHERIT or DETACH PARTITION, or bring both into the shard's schema"));
                 }
@@ -80,11 +81,13 @@ final class TableFindings {
                                 "large-objects",
                                 String.format(
                                         Locale.ROOT,
-                                        "has columns in %,d shards that may refer to large objects, which moves leave behind: %s",
-                                        large.stream()
-                                                .map(LargeObjects.Reference::schema)
-                                                .distinct()
-                                                .count(),
+                                        "has columns in %s that may refer to large objects, which moves leave behind: %s",
+                                        Plural.of(
+                                                large.stream()
+                                                        .map(LargeObjects.Reference::schema)
+                                                        .distinct()
+                                                        .count(),
+                                                "shard"),
                                         columns),
                                 LargeObjects.REMEDY)));
                 List<String> inPublic = list(connection, IN_PUBLIC);
@@ -114,8 +117,8 @@ final class TableFindings {
                     "rows-hidden",
                     String.format(
                             Locale.ROOT,
-                            "has %,d tables whose row-level security hides rows from %s, so commands of that role refuse to read them: %s",
-                            hidden.size(),
+                            "has %s whose row-level security hides rows from %s, so commands of that role refuse to read them: %s",
+                            Plural.of(hidden.size(), "table"),
                             role,
                             hidden.get(0)),
                     "ALTER ROLE %s BYPASSRLS, or run the command as another role".formatted(role)));

@@ -40,6 +40,7 @@ import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.OwnTables;
 import org.shardflake.deploy.SchemaDeployer;
 import org.shardflake.install.Installation;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
@@ -186,8 +187,8 @@ public final class LookupTables {
                         Kind.PARTLY_DONE,
                         String.format(
                                 Locale.ROOT,
-                                "%,d shards did not get the tables of lookups: shard %s on %s: %s",
-                                report.failures().size(),
+                                "%s did not get the tables of lookups: shard %s on %s: %s",
+                                Plural.of(report.failures().size(), "shard"),
                                 report.failures().get(0).shard(),
                                 report.failures().get(0).server(),
                                 report.failures().get(0).error()),

@@ -17,6 +17,7 @@ import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.OwnTables;
 import org.shardflake.deploy.SchemaDeployer;
 import org.shardflake.install.Installation;
+import org.shardflake.jdbc.Plural;
 
 /**
  * The table in each shard that says which statements have been run there. Being a table of the shard, it is written in the transaction of the
@@ -60,8 +61,8 @@ final class RunTable {
                         Kind.PARTLY_DONE,
                         String.format(
                                 Locale.ROOT,
-                                "%,d shards did not get table %s, and no statement was run: shard %s on %s: %s",
-                                report.failures().size(),
+                                "%s did not get table %s, and no statement was run: shard %s on %s: %s",
+                                Plural.of(report.failures().size(), "shard"),
                                 NAME,
                                 report.failures().get(0).shard(),
                                 report.failures().get(0).server(),

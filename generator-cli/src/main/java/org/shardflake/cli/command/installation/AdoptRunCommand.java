@@ -19,6 +19,7 @@ import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
+import org.shardflake.jdbc.Plural;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -119,13 +120,13 @@ final class AdoptRunCommand implements Callable<Integer> {
         if (cancel) {
             adopter.checkCancel();
             confirm.require(
-                    "remove all rows of %s tables from the shards".formatted(tables),
+                    "remove all rows of %s from the shards".formatted(Plural.of(tables, "table")),
                     "the tables themselves keep all of them");
             return adopter.cancel();
         }
         if (finish) {
             confirm.require(
-                    "end writes to %s tables for good".formatted(tables),
+                    "end writes to %s for good".formatted(Plural.of(tables, "table")),
                     "--dry-run shows what would be done; without --finish, the tables stay open to writes");
             return adopter.finish();
         }
@@ -141,9 +142,9 @@ final class AdoptRunCommand implements Callable<Integer> {
         output.print(
                 plans.stream().map(AdoptView::facts).toList(),
                 () -> cancel
-                        ? "would remove the rows of %s tables from %s"
+                        ? "would remove the rows of %s from %s"
                                 .formatted(
-                                        plans.size(),
+                                        Plural.of(plans.size(), "table"),
                                         Amounts.shards(plans.get(0).shards()))
                         : String.join("\n", plans.stream().map(AdoptView::text).toList()));
     }

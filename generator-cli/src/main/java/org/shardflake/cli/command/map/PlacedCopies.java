@@ -23,6 +23,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
 /** Finds the servers that have the shards which an import places elsewhere without moving rows. */
@@ -80,17 +81,19 @@ final class PlacedCopies {
 
     private void check(MapDifference.Move move, ShardSet there) {
         for (Map.Entry<String, ShardSet> other : present.entrySet()) {
-            int[] only = move.shards().stream()
+            ShardSet only = ShardSet.of(move.shards().stream()
                     .filter(shard -> !there.contains(shard) && other.getValue().contains(shard))
-                    .toArray();
-            if (only.length > 0) {
+                    .toArray());
+            if (!only.isEmpty()) {
                 throw new CliException(
                         Kind.PRECONDITION,
-                        "shards %2$s are on %3$s, not on %1$s: placing them on %1$s would hide their rows"
-                                .formatted(move.to(), ShardSet.of(only), other.getKey()),
-                        Advice.of(
-                                "move them with their rows: %s",
-                                CliCommand.MOVE_RUN.with(ShardSet.of(only), move.to())));
+                        "%2$s on %3$s, not on %1$s: placing %4$s on %1$s would hide rows"
+                                .formatted(
+                                        move.to(),
+                                        Plural.shards(only, "is", "are"),
+                                        other.getKey(),
+                                        Plural.choose(only, "it", "them")),
+                        Advice.of("move the rows as well: %s", CliCommand.MOVE_RUN.with(only, move.to())));
             }
         }
     }

@@ -129,7 +129,7 @@ public final class DeployView {
         String where = shards.entrySet().stream()
                 .map(entry -> "%s on %s".formatted(entry.getValue(), entry.getKey()))
                 .collect(Collectors.joining(", "));
-        return (one ? "shard %s failed, and is unchanged" : "shards %s failed, and are as they were").formatted(where);
+        return (one ? "shard %s failed, and is unchanged" : "shards %s failed, and are unchanged").formatted(where);
     }
 
     private static void addPart(StringJoiner text, String what, String part) {
