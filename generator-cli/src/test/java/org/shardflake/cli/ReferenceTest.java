@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli;
 
-import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -99,13 +98,28 @@ class ReferenceTest {
 
                 - Commands end with [exit codes](../guide/command-line.md#exit-codes) that say whether anything was changed.
                 - Functions and fences in the database raise [SQLSTATEs](sql.md#error-codes): `SF001` to `SF013` are Shardflake's.
+                - [Failures of moves](../guide/move-failures.md) and [incidents](../guide/incidents.md) have messages with their causes and what to do.
                 """);
-        text.append(
-                "\n## Findings of doctor\n\nExplained, with what `doctor --fix` does, in the [table of findings]"
-                        + "(../guide/move-failures.md#doctor-and-reconcile). A setting that a move would need is named as its check below.\n\n");
-        explained(text, "doctor", FINDING, "../src/docs/guide/move-failures.md");
-        text.append("\n## Checks of a move\n\nExplained in [the checks](../guide/move-checks.md#the-checks).\n\n");
-        explained(text, "preflight", CHECK, "../src/docs/guide/move-checks.md");
+        text.append("""
+
+                ## Findings of doctor
+
+                Each says in its last line what to do, often as a command. [doctor and reconcile](../guide/move-failures.md#doctor-and-reconcile) are described with moves. A setting that a move would need is named as its check below.
+
+                | Finding | Means | `doctor --fix` |
+                | --- | --- | --- |
+                """);
+        explained(text, "doctor", FINDING, "move-failures.md");
+        text.append("""
+
+                ## Checks of a move
+
+                A move whose check fails does not start, and the message says what to change. [The checks](../guide/move-checks.md#the-checks) of one kind are described together.
+
+                | Check | Means |
+                | --- | --- |
+                """);
+        explained(text, "preflight", CHECK, "move-checks.md");
         text.append(
                 "\n## Exceptions in Java\n\nAll are a `ShardflakeException`, whose `kind()` says whether anything was"
                         + " changed, and whose `hint()` says what to do.\n\n| Exception | Package | Meaning |\n| --- | --- | --- |\n");
@@ -115,7 +129,7 @@ class ReferenceTest {
         check("errors.md", text.toString());
     }
 
-    /** Names each finding or check once; its page explains it. */
+    /** A row for each finding or check of the code, with what its page says of it. */
     private static void explained(StringBuilder text, String engine, Pattern names, String page) throws IOException {
         TreeSet<String> found = new TreeSet<>();
         try (Stream<Path> files = Files.list(
@@ -124,12 +138,26 @@ class ReferenceTest {
                 names.matcher(Files.readString(file)).results().forEach(name -> found.add(name.group(1)));
             }
         }
-        String explanations = Files.readString(Path.of(page));
-        assertThat(found)
-                .hasSizeGreaterThan(30)
-                .allSatisfy(name -> assertThat(explanations).contains("`" + name + "`"));
-        text.append(found.stream().map(name -> "`" + name + "`").collect(joining(", ")))
-                .append(".\n");
+        assertThat(found).hasSizeGreaterThan(30);
+        List<String> rows = Files.readAllLines(Path.of("../src/docs/guide").resolve(page)).stream()
+                .filter(line -> line.startsWith("| `"))
+                .toList();
+        for (String name : found) {
+            String row = rows.stream()
+                    .filter(line -> line.substring(0, line.indexOf(" | ")).contains("`" + name + "`"))
+                    .findFirst()
+                    .orElseThrow(() -> new AssertionError("%s has no row for %s".formatted(page, name)));
+            text.append("| `")
+                    .append(name)
+                    .append("`")
+                    .append(linked(row.substring(row.indexOf(" | ")), page))
+                    .append("\n");
+        }
+    }
+
+    /** A text of a page of the guide, with its links as the reference has them. */
+    private static String linked(String text, String page) {
+        return text.replaceAll("\\]\\((?=[a-z-]+\\.md)", "](../guide/").replace("](#", "](../guide/" + page + "#");
     }
 
     private static void appendExceptions(Path sources, StringBuilder text) throws IOException {
