@@ -4,23 +4,29 @@
  */
 package org.shardflake.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
+import org.shardflake.cli.command.option.Invocation;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.move.AccountShards;
@@ -171,6 +177,46 @@ class MoveCommandsTest {
         assertThat(launch("map", "history", "--limit=1").out())
                 .contains("move completed")
                 .contains("8 shards");
+    }
+
+    @Test
+    void aPersonIsAskedBeforeOldCopiesAreRemoved() throws IOException {
+        Path plan = directory.resolve("plan.yaml");
+        assertThat(launch("rebalance", "plan", "--file=" + plan).exitCode()).isZero();
+        List<String> asked = new ArrayList<>();
+        Predicate<String> no = question -> {
+            asked.add(question);
+            return false;
+        };
+        Invocation.Root root =
+                (Invocation.Root) Shardflake.allCommands().getCommandSpec().userObject();
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        for (List<String> command : List.of(
+                List.of("move", "run", "--shards=2-4", "--to=db2"),
+                List.of("rebalance", "apply", plan.toString()),
+                List.of("rebalance", "run"),
+                List.of("rebalance", "run", "--auto"))) {
+            assertThat(root.run(command, output, shards.environment(), no))
+                    .as(output.toString(UTF_8))
+                    .isEqualTo(ExitCodes.USAGE);
+        }
+        for (List<String> command : List.of(
+                List.of("move", "run", "--shards=2-4", "--to=db2", "--dry-run"),
+                List.of("move", "run", "--shards=2-4", "--to=db1"))) {
+            assertThat(root.run(command, output, shards.environment(), no))
+                    .as(output.toString(UTF_8))
+                    .isZero();
+        }
+
+        assertThat(asked)
+                .containsExactly(
+                        "move shards 2-4 to db2, and remove the old copies once they are compared? [y/N]",
+                        "make 1 move of 4 shards, and remove the old copies once they are compared? [y/N]",
+                        "measure and move shards, and remove the old copies once they are compared? [y/N]",
+                        "measure and move shards until you press Ctrl-C, and remove the old copies once they are compared? [y/N]");
+        assertThat(output.toString(UTF_8)).contains("error: not confirmed; nothing was changed\n");
+        assertThat(launch("map", "show").out()).containsPattern("db1 +8 +0-7");
+        assertThat(launch("move", "status").out()).isEqualTo("no move is in progress\n");
     }
 
     @Test

@@ -6,11 +6,18 @@ package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cli.command.Commands;
+import org.shardflake.cli.command.option.ConfirmMixin;
+import picocli.CommandLine;
+import picocli.CommandLine.Model;
 
 class ShardflakeTest {
 
@@ -143,6 +150,46 @@ class ShardflakeTest {
         assertThat(Commands.OVERVIEW.lines().filter(line -> line.length() > 80)).isEmpty();
         assertThat(Shardflake.allCommands().getSubcommands().keySet())
                 .allSatisfy(name -> assertThat(help).containsOnlyOnce("\n  %s ".formatted(name)));
+    }
+
+    /** Each command that removes rows or a server asks, in the same way. A new one has to be put into this list. */
+    @Test
+    void whatTakesRowsOrServersAwayAsks() {
+        List<String> asking = new ArrayList<>();
+        addAsking(Shardflake.allCommands(), asking);
+
+        assertThat(asking)
+                .containsExactlyInAnyOrder(
+                        "adopt",
+                        "adopt cutover",
+                        "adopt run",
+                        "cdc drop",
+                        "gateway drop",
+                        "lookup drop",
+                        "map import",
+                        "move cancel",
+                        "move complete",
+                        "move run",
+                        "rebalance apply",
+                        "rebalance run",
+                        "reference delete",
+                        "schema deploy",
+                        "schema rollback",
+                        "separate",
+                        "server drain",
+                        "server remove",
+                        "server split",
+                        "sql");
+    }
+
+    private static void addAsking(CommandLine command, List<String> asking) {
+        Model.OptionSpec yes = command.getCommandSpec().findOption("--yes");
+        if (yes != null) {
+            assertThat(yes.userObject()).isInstanceOf(Field.class);
+            assertThat(((Field) yes.userObject()).getDeclaringClass()).isEqualTo(ConfirmMixin.class);
+            asking.add(command.getCommandSpec().qualifiedName().replaceFirst("shardflake ", ""));
+        }
+        new HashSet<>(command.getSubcommands().values()).forEach(below -> addAsking(below, asking));
     }
 
     @ParameterizedTest

@@ -5,11 +5,17 @@
 package org.shardflake.cli.command.move;
 
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.function.Predicate;
 import org.shardflake.ShardSet;
+import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.DurationConverter;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.jdbc.Plural;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveListener;
 import org.shardflake.move.parallel.MoveRequest;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -27,7 +33,7 @@ import picocli.CommandLine.Option;
         exitCodeList = {
             "0:the shards are on the target, and nothing of the move is left; with --dry-run, every check passes",
             "1:a server or the catalog failed; run the command again to continue",
-            "2:the command line is wrong",
+            "2:the command line is wrong, or it was not confirmed",
             "3:some shards are cut over, but patience ran out for the next one, or one of several moves failed",
             "4:a check failed, or a shard is part of another move; nothing was changed",
             "5:copies differ; no more shards were cut over, and nothing was removed"
@@ -53,6 +59,9 @@ final class MoveRunCommand implements Callable<Integer> {
     private boolean keep;
 
     @Mixin
+    private ConfirmMixin confirm;
+
+    @Mixin
     private ParallelMixin parallel;
 
     @Mixin
@@ -68,8 +77,18 @@ final class MoveRunCommand implements Callable<Integer> {
         }
         WholeMoves whole = new WholeMoves(moves, begin, parallel, pause, keep);
         ShardSet wanted = begin.wanted(moves.map());
-        whole.finish(move ->
-                move.target().equals(begin.target()) && move.shardSet().stream().allMatch(wanted::contains));
+        Predicate<Move> isBegun = move ->
+                move.target().equals(begin.target()) && move.shardSet().stream().allMatch(wanted::contains);
+        Map<String, ShardSet> sources = begin.sources(moves.map());
+        if (!keep
+                && (!sources.isEmpty()
+                        || moves.mover(MoveListener.NONE).moves().stream().anyMatch(isBegun))) {
+            confirm.requireOfPerson(
+                    "move %s to %s, and remove the old copies once they are compared"
+                            .formatted(Plural.shards(wanted), begin.target()),
+                    "--keep leaves them, so that the move can be reversed; --dry-run shows what would be moved");
+        }
+        whole.finish(isBegun);
         whole.run(begin.sources(moves.map()).entrySet().stream()
                 .map(source -> new MoveRequest(source.getKey(), begin.target(), source.getValue()))
                 .toList());

@@ -60,6 +60,16 @@ public final class ConfirmMixin {
         }
     }
 
+    /**
+     * The same, but goes ahead where no one can be asked: for commands that scripts run, and that lose nothing, since they compare copies
+     * before they remove them.
+     */
+    public void requireOfPerson(String what, CharSequence hint) {
+        if (Progress.isTerminal() || Invocation.of(command).agreement().isPresent()) {
+            require(what, hint);
+        }
+    }
+
     private boolean ask(String question) {
         PrintWriter err = command.commandLine().getErr();
         err.print(question + " ");

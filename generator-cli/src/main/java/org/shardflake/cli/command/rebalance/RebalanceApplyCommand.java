@@ -14,6 +14,7 @@ import org.shardflake.cli.command.move.CopyMixin;
 import org.shardflake.cli.command.move.MoveMixin;
 import org.shardflake.cli.command.move.ParallelMixin;
 import org.shardflake.cli.command.move.WholeMoves;
+import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.DryRunMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
@@ -40,7 +41,7 @@ import picocli.CommandLine.Parameters;
         exitCodeList = {
             "0:the shards of the plan are on their targets",
             "1:a server or the catalog failed, or the file cannot be read; run the command again to continue",
-            "2:the command line is wrong, or the file is not a plan",
+            "2:the command line is wrong, the file is not a plan, or it was not confirmed",
             "3:some moves or cutovers are done, and others failed; run the command again for the rest",
             "4:there is no catalog, its map lacks a server of the plan, a shard is on neither its source nor its target, or a check failed",
             "5:copies differ; those of that move were not removed"
@@ -53,6 +54,9 @@ final class RebalanceApplyCommand implements Callable<Integer> {
 
     @Mixin
     private DryRunMixin dryRun;
+
+    @Mixin
+    private ConfirmMixin confirm;
 
     @Mixin
     private CopyMixin copying;
@@ -69,14 +73,16 @@ final class RebalanceApplyCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         RebalancePlan plan = read();
+        List<RebalancePlan.Move> left = new PlanRun(plan, moves.catalog()).pending();
+        int shards = left.stream().mapToInt(move -> move.shards().size()).sum();
+        String what = "make %s of %s".formatted(Plural.of(left.size(), "move"), Amounts.shards(shards));
         if (dryRun.isOn()) {
-            List<RebalancePlan.Move> left = new PlanRun(plan, moves.catalog()).pending();
-            int shards = left.stream().mapToInt(move -> move.shards().size()).sum();
-            dryRun.shows(
-                    output,
-                    "make %s of %s".formatted(Plural.of(left.size(), "move"), Amounts.shards(shards)),
-                    Map.of("moves", left.size(), "shards", shards));
+            dryRun.shows(output, what, Map.of("moves", left.size(), "shards", shards));
             return ExitCodes.OK;
+        }
+        if (!left.isEmpty()) {
+            confirm.requireOfPerson(
+                    what + ", and remove the old copies once they are compared", "see which with --dry-run");
         }
         WholeMoves whole = new WholeMoves(moves, copying, parallel);
         int moved = whole.run(new PlanRun(plan, moves.catalog()));

@@ -14,6 +14,7 @@ import org.shardflake.cli.command.move.CopyMixin;
 import org.shardflake.cli.command.move.MoveMixin;
 import org.shardflake.cli.command.move.ParallelMixin;
 import org.shardflake.cli.command.move.WholeMoves;
+import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.DryRunMixin;
 import org.shardflake.cli.command.option.DurationConverter;
 import org.shardflake.cli.command.option.OutputMixin;
@@ -44,7 +45,7 @@ import picocli.CommandLine.Spec;
         exitCodeList = {
             "0:ok, even if there was nothing to do, or moves were turned back",
             "1:a server or the catalog failed, or a rate cannot be known",
-            "2:the command line is wrong, or there is no such server or shard",
+            "2:the command line is wrong, there is no such server or shard, or it was not confirmed",
             "3:some moves or cutovers are done, and others failed",
             "4:there is no catalog, a check failed, someone else moves shards or has changed the map, or shards are closed or misplaced",
             "5:copies differ; those of that move were not removed",
@@ -88,6 +89,9 @@ final class RebalanceRunCommand implements Callable<Integer> {
     private DryRunMixin dryRun;
 
     @Mixin
+    private ConfirmMixin confirm;
+
+    @Mixin
     private PlanMixin options;
 
     @Mixin
@@ -106,6 +110,13 @@ final class RebalanceRunCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         AutoSettings settings = options.settings(watch, slower, budget);
         whole(); // Refuses settings that no move can have before it measures.
+        if (!dryRun.isOn()) {
+            confirm.requireOfPerson(
+                    auto
+                            ? "measure and move shards until you press Ctrl-C, and remove the old copies once they are compared"
+                            : "measure and move shards, and remove the old copies once they are compared",
+                    "see what it would do with --dry-run");
+        }
         try (AutoRebalance engine = new AutoRebalance(
                 moves.url(), server -> moves.urlOf(server), settings, requests -> whole().run(requests), this::print)) {
             run(engine);
