@@ -351,7 +351,7 @@ public final class ChangeReader implements AutoCloseable {
         });
         ShardSet unread = positions.unread();
         if (!unread.isEmpty()) {
-            waiting.add("rows of shards %s have not been read".formatted(unread));
+            waiting.add("rows of %s %s have not been read".formatted(unread.size() == 1 ? "shard" : "shards", unread));
         }
         return waiting;
     }
