@@ -47,6 +47,7 @@ import org.shardflake.adopt.SliceReport;
 import org.shardflake.adoption.AdoptionPlanFile;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.cluster.TestDatabase;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
@@ -74,6 +75,12 @@ class AdoptSlicesTest {
         if (postgres.restore("slices")) {
             return;
         }
+        install(installation, directory);
+        postgres.save("slices");
+    }
+
+    /** Creates the old tables, and empty ones in the shards. */
+    static void install(CliInstallation installation, Path directory) throws SQLException, IOException {
         installation.init();
         installation.execute(OLD, DatabaseAdopterTest.OLD_TABLES);
         Files.writeString(
@@ -82,21 +89,24 @@ class AdoptSlicesTest {
         Cli.Result deployed = installation.launch(
                 "schema", "deploy", "--changelog=" + directory.resolve("app.sql"), "--search-path=" + directory);
         assertThat(deployed.exitCode()).as(deployed.toString()).isZero();
-        postgres.save("slices");
     }
 
     private DatabaseAdopter adopter(AdoptListener listener) {
-        ServerUrl catalog = url(0);
+        return adopter(postgres, listener);
+    }
+
+    static DatabaseAdopter adopter(PostgresExtension postgres, AdoptListener listener) {
+        ServerUrl catalog = url(postgres, 0);
         return DatabaseAdopter.open(
                 new DatabaseSettings(DatabaseAdopterTest.TABLES, 1000, 3, 0),
-                url(OLD),
+                url(postgres, OLD),
                 catalog,
                 ShardCatalog.at(catalog).load(),
-                server -> url(server.name().equals("db1") ? 0 : 1),
+                server -> url(postgres, server.name().equals("db1") ? 0 : 1),
                 listener);
     }
 
-    private static ServerUrl url(int server) {
+    private static ServerUrl url(PostgresExtension postgres, int server) {
         return ServerUrl.parse(postgres.database(server).uri());
     }
 
@@ -106,8 +116,8 @@ class AdoptSlicesTest {
         }
     }
 
-    /** @return the SQLSTATE of a failure, "ok" without one */
-    private static String outcome(Connection connection, String sql) {
+    /** Runs a statement, and returns the SQLSTATE of its failure, "ok" without one. */
+    static String outcome(Connection connection, String sql) {
         try (Statement statement = connection.createStatement()) {
             statement.execute(sql);
             return "ok";
@@ -272,7 +282,7 @@ class AdoptSlicesTest {
             int first = 1_000_000 * (writer + 1);
             writers.add(threads.submit(
                     first < 3_000_000
-                            ? () -> write(its, stop, written, refused)
+                            ? () -> write(postgres.database(OLD), its, stop, written, refused)
                             : () -> append(its, first, stop, inOld, acknowledged)));
         }
         int failed = 0;
@@ -293,7 +303,7 @@ class AdoptSlicesTest {
 
                 private void step() {
                     if (steps.decrementAndGet() == 0) {
-                        kill(all);
+                        kill(installation, all);
                     }
                 }
             };
@@ -342,7 +352,8 @@ class AdoptSlicesTest {
 
     private static final String ORDERS = "orders (id, user_id, code, note)";
 
-    private void kill(boolean all) {
+    /** Ends the engine's sessions, in the old database or in all. */
+    static void kill(CliInstallation installation, boolean all) {
         for (int server : all ? new int[] {0, 1, OLD} : new int[] {OLD}) {
             try {
                 installation.execute(
@@ -354,8 +365,10 @@ class AdoptSlicesTest {
         }
     }
 
-    private void write(Random random, AtomicBoolean stop, AtomicInteger written, AtomicInteger refused) {
-        try (Connection connection = postgres.database(OLD).connect();
+    /** Changes the old tables at random until told to stop, and counts what is refused since a shard has left. */
+    static void write(
+            TestDatabase old, Random random, AtomicBoolean stop, AtomicInteger written, AtomicInteger refused) {
+        try (Connection connection = old.connect();
                 Statement statement = connection.createStatement()) {
             connection.setAutoCommit(false);
             while (!stop.get()) {
@@ -395,7 +408,7 @@ class AdoptSlicesTest {
             old.setAutoCommit(false);
             for (int id = first; !stop.get(); id++) {
                 if (random.nextInt(10_000) == 0 && !isCalm) {
-                    kill(random.nextBoolean()); // at any step of a cutover
+                    kill(installation, random.nextBoolean()); // at any step of a cutover
                 }
                 int user = random.nextInt(1, 60);
                 ShardKey key = ShardKey.uid(user);

@@ -19,6 +19,9 @@ public interface AdoptListener {
     /** A shard has left the old database. */
     default void left(SliceReport report) {}
 
+    /** A shard has come back to the old database. */
+    default void cameBack(SliceReport report) {}
+
     /** The table takes no more writes. */
     default void closed(String table) {}
 

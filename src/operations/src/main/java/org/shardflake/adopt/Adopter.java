@@ -118,7 +118,10 @@ public final class Adopter implements AutoCloseable {
                     .map(column -> shardTable.column(column.name()).orElseThrow())
                     .toList();
             this.old = new OldTable(connection, route, columns, routed == null ? List.of() : routed.children());
-            over.addAll(new SliceFence(connection).over());
+            SliceFence fence = new SliceFence(connection);
+            over.addAll(fence.over());
+            Set<Integer> fenced = fence.fenced();
+            servers.all().forEach(server -> server.admit(fenced));
         } catch (SQLException | RuntimeException e) {
             servers.close();
             throw e;
@@ -398,6 +401,23 @@ public final class Adopter implements AutoCloseable {
 
     String name() {
         return table.name();
+    }
+
+    /** The table in the shards, as written in SQL without a schema. */
+    String into() {
+        return servers.all().get(0).table();
+    }
+
+    /** Refuses roles that the fences of shards stop: shards that come back stay fenced, and are followed all the same. */
+    void checkSilenced() throws SQLException {
+        for (ShardTables server : servers.all()) {
+            if (!server.isSilenced()) {
+                throw new AdoptRefusedException(
+                        "this role may not set session_replication_role on %s, and could not bring changes to a shard that has come back"
+                                .formatted(server.server()),
+                        "GRANT SET ON PARAMETER session_replication_role there");
+            }
+        }
     }
 
     /** How many changes have been brought over by this object. */
@@ -766,6 +786,33 @@ public final class Adopter implements AutoCloseable {
         if (!digests.differing().isEmpty()) {
             throw new RowsDifferException(table.name(), digests.describe(), List.of(), !isAlone);
         }
+    }
+
+    /** The table's rows on their way back from the shards. */
+    SliceRows wayBack() throws SQLException {
+        Adoption adoption = requireBegun();
+        if (adoption.state() == AdoptState.FINISHED) {
+            throw new AdoptRefusedException(
+                    "the adoption is finished: all shards have left the old database",
+                    Advice.of("open it again with %s; then run the same command again", CliCommand.ADOPT_RUN_REOPEN));
+        }
+        if (adoption.state() != AdoptState.FOLLOWING) {
+            throw new AdoptRefusedException(
+                    "no shard has left %s".formatted(table.name()),
+                    Advice.of("shards leave by %s", CliCommand.ADOPT_CUTOVER));
+        }
+        checks.checkColumns();
+        List<String> only = checks.onlyInShards();
+        if (!only.isEmpty()) {
+            throw new AdoptRefusedException(
+                    "%s has no column %s, which %s has in the shards: its values would be lost"
+                            .formatted(table.name(), String.join(", ", only), into),
+                    "add it to the old table, or drop it in the shards");
+        }
+        List<Column> columns = checks.broughtBack().stream()
+                .filter(column -> route.link() == null || !column.name().equals(key.name()))
+                .toList();
+        return new SliceRows(connection, route, adoption.id(), columns, servers, comparison());
     }
 
     private void merge() throws SQLException {

@@ -238,6 +238,7 @@ public final class DatabaseAdopter implements AutoCloseable {
         return Sql.translating(() -> {
             lock();
             List<Routes.Placed> unfinished = copyAndCatchUp();
+            new FencedShards(sessions.get(0)).refuseBack();
             // What is missing there would be found only after the writes have stopped.
             onAll(unfinished, Adopter::checkReferences);
             try {
@@ -291,6 +292,22 @@ public final class DatabaseAdopter implements AutoCloseable {
                 onAll(unfinished, Adopter::forgetFinished);
             }
             return report;
+        });
+    }
+
+    /**
+     * Brings shards that have left back, one by one, with all that was written to them since: their servers refuse writes from then on, until they leave
+     * again. Tables of the shards that are not of the plan, reference tables and lookups are left as they are.
+     *
+     * @throws AdoptRefusedException if no shard has left, or the old tables cannot hold a row of a shard; it accepts writes as before, and so do those
+     *     after it
+     */
+    public ReturnReport reverse(ShardSet shards) {
+        return Sql.translating(() -> {
+            lock();
+            try (SliceReturn back = SliceReturn.open(tables, sessions.get(0), settings, listener)) {
+                return new ReturnReport(back.run(shards), back.over());
+            }
         });
     }
 
@@ -408,6 +425,7 @@ public final class DatabaseAdopter implements AutoCloseable {
             List<AdoptReport> reports = new ArrayList<>();
             List<Routes.Placed> begun = begun();
             onAll(begun, Adopter::checkOthers);
+            new FencedShards(sessions.get(0)).openAll();
             // Children first: their shards are found by their parents' lines.
             for (int i = begun.size() - 1; i >= 0; i--) {
                 on(begun.get(i), sessions.get(0), adopter -> reports.add(adopter.cancel()));

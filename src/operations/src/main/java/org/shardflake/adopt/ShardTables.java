@@ -12,10 +12,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
@@ -69,6 +71,7 @@ final class ShardTables {
     private final TreeSet<Integer> staged = new TreeSet<>();
     private final List<Long> written = new ArrayList<>();
     private final Map<Integer, Known> known = new HashMap<>();
+    private final Set<Integer> fenced = new HashSet<>();
     private final byte[] buffer = new byte[BUFFER];
     private String stage = "";
     private int buffered;
@@ -85,6 +88,15 @@ final class ShardTables {
 
     String server() {
         return server;
+    }
+
+    String table() {
+        return table;
+    }
+
+    /** Brings rows to these shards even though they are fenced, since they are for this adoption. */
+    void admit(Set<Integer> some) {
+        fenced.addAll(some);
     }
 
     ShardSet shards() {
@@ -381,13 +393,15 @@ final class ShardTables {
      * not fire in this session.
      */
     private void refuseFenced(List<Integer> some) throws SQLException {
-        List<Integer> fenced = Sql.list(
+        List<Integer> others = Sql.list(
                 connection,
                 "SELECT s FROM unnest(?::integer[]) s WHERE shardflake.is_fenced(s)",
                 row -> row.getInt(1),
-                connection.createArrayOf("integer", some.toArray()));
-        if (!fenced.isEmpty()) {
-            ShardSet moving = ShardSet.of(fenced);
+                connection.createArrayOf(
+                        "integer",
+                        some.stream().filter(shard -> !fenced.contains(shard)).toArray()));
+        if (!others.isEmpty()) {
+            ShardSet moving = ShardSet.of(others);
             throw new AdoptException("%s on %s %s being moved, or %s moved; run it again when that is done"
                     .formatted(
                             Plural.shards(moving),

@@ -38,11 +38,13 @@ final class SliceCutover implements AutoCloseable {
     private record Table(Routes.Placed placed, Adopter adopter, Adoption adoption, Rows rows) {}
 
     private final SliceFence fence;
+    private final FencedShards fenced;
     private final AdoptListener listener;
     private final List<Table> tables = new ArrayList<>();
 
-    private SliceCutover(SliceFence fence, AdoptListener listener) {
-        this.fence = fence;
+    private SliceCutover(AdoptSession session, AdoptListener listener) {
+        this.fence = new SliceFence(session.old());
+        this.fenced = new FencedShards(session);
         this.listener = listener;
     }
 
@@ -54,7 +56,7 @@ final class SliceCutover implements AutoCloseable {
     static SliceCutover open(
             List<Routes.Placed> tables, List<AdoptSession> sessions, int batchRows, AdoptListener listener)
             throws SQLException {
-        SliceCutover cutover = new SliceCutover(new SliceFence(sessions.get(0).old()), listener);
+        SliceCutover cutover = new SliceCutover(sessions.get(0), listener);
         try {
             for (Routes.Placed table : tables) {
                 AdoptSession session = sessions.get(cutover.tables.size() % sessions.size());
@@ -82,6 +84,7 @@ final class SliceCutover implements AutoCloseable {
         for (Table table : tables) {
             fence.raise(table.adoption(), table.placed().routed());
         }
+        fenced.settle(ShardSet.of());
         TreeSet<Integer> wanted = new TreeSet<>(shards.stream().boxed().toList());
         wanted.removeAll(fence.over());
         Map<Table, Set<Integer>> differing = wanted.isEmpty() ? Map.of() : compare(wanted);
@@ -155,6 +158,7 @@ final class SliceCutover implements AutoCloseable {
             table.adopter().checkForeignKeys(shard);
         }
         fence.leave(shard);
+        fenced.open(shard); // If it had come back before.
         tables.forEach(table -> table.adopter().leave(shard));
     }
 

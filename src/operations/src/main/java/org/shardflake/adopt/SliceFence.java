@@ -138,7 +138,12 @@ final class SliceFence {
 
     /** Removes what the fences of all tables have in common. */
     static final String REMOVE_ALL =
-            "DROP TABLE IF EXISTS shardflake_adopt.slice; DROP FUNCTION IF EXISTS shardflake_adopt.enter(integer, text);";
+            "DROP TABLE IF EXISTS shardflake_adopt.slice, shardflake_adopt.fenced; DROP FUNCTION IF EXISTS shardflake_adopt.enter(integer, text);";
+
+    private static final String INSTALL_FENCED = """
+            CREATE TABLE IF NOT EXISTS shardflake_adopt.fenced (shard integer PRIMARY KEY);
+            COMMENT ON TABLE shardflake_adopt.fenced IS 'Shards that have come back, or are about to: their servers refuse writes to them';
+            """;
 
     private final Connection connection;
 
@@ -155,6 +160,32 @@ final class SliceFence {
                 connection,
                 "SELECT shard FROM shardflake_adopt.slice WHERE over_since IS NOT NULL",
                 row -> row.getInt(1)));
+    }
+
+    /** The shards whose servers refuse writes for this adoption: those that have come back, and those of a command that was killed. */
+    Set<Integer> fenced() throws SQLException {
+        if (!Sql.isTrue(connection, "SELECT to_regclass('shardflake_adopt.fenced') IS NOT NULL")) {
+            return Set.of();
+        }
+        return new HashSet<>(Sql.list(connection, "SELECT shard FROM shardflake_adopt.fenced", row -> row.getInt(1)));
+    }
+
+    /** The shards that have left and come back. */
+    Set<Integer> back() throws SQLException {
+        Set<Integer> back = new HashSet<>(fenced());
+        back.removeAll(over());
+        return back;
+    }
+
+    /** Records that a shard's server is about to refuse writes. */
+    void noteFenced(int shard) throws SQLException {
+        Sql.execute(connection, INSTALL_FENCED);
+        Sql.update(connection, "INSERT INTO shardflake_adopt.fenced VALUES (?) ON CONFLICT DO NOTHING", shard);
+    }
+
+    /** Records that a shard's server accepts writes again. */
+    void forgetFenced(int shard) throws SQLException {
+        Sql.update(connection, "DELETE FROM shardflake_adopt.fenced WHERE shard = ?", shard);
     }
 
     /** Raises the fence of a table, whose writers have ended when this returns; nothing is over yet, or other tables have theirs. */
@@ -283,5 +314,16 @@ final class SliceFence {
                 connection,
                 "UPDATE shardflake_adopt.slice SET over_since = clock_timestamp() WHERE shard = ? AND over_since IS NULL",
                 shard);
+    }
+
+    /** Lets a slice be here again, within the connection's transaction: its rows can be written there from now on, and by others when that ends. */
+    void comeBack(int shard) throws SQLException {
+        int rows = Sql.update(
+                connection,
+                "UPDATE shardflake_adopt.slice SET over_since = NULL WHERE shard = ? AND over_since IS NOT NULL",
+                shard);
+        if (rows == 0) {
+            throw new AdoptException("shard %s is in the old database already".formatted(shard));
+        }
     }
 }

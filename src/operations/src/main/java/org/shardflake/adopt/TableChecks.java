@@ -122,6 +122,20 @@ final class TableChecks {
                 .toList();
     }
 
+    /** The columns that are brought back from the shards: those that the shards compute, too. */
+    List<Column> broughtBack() {
+        return old.columns().stream().filter(column -> !column.generated()).toList();
+    }
+
+    /** The names of the columns that only the shards have, and do not compute. */
+    List<String> onlyInShards() {
+        return shard.columns().stream()
+                .filter(column ->
+                        !column.generated() && old.column(column.name()).isEmpty())
+                .map(Column::name)
+                .toList();
+    }
+
     /** The compared columns, including those that the shards compute. */
     List<String> compared() {
         return old.columns().stream()

@@ -65,13 +65,23 @@ public final class ForeignKeys {
      * @param from the referring table, its columns and conditions, as written in SQL
      */
     public record ForeignKey(
-            String schema,
-            String name,
-            String table,
-            String referred,
-            boolean isOutside,
-            boolean isValid,
-            Parts from) {}
+            String schema, String name, String table, String referred, boolean isOutside, boolean isValid, Parts from) {
+
+        /** Whether its rows are those of this table, written as in SQL with {@code ONLY}. */
+        public boolean isFrom(String table) {
+            return from.table().equals(table);
+        }
+
+        /** Whether its rows refer to this table, written as in SQL with {@code ONLY}. */
+        public boolean isTo(String table) {
+            return from.referred().equals(table);
+        }
+
+        /** A condition: the row {@code c} of its table refers to a row of another one, which has the columns of the table that is referred to. */
+        public String refersTo(String another) {
+            return "EXISTS (SELECT FROM %s p WHERE %s)".formatted(another, from.same());
+        }
+    }
 
     /** SQL of a foreign key; {@code c} is a row that refers, {@code p} one that is referred to. */
     record Parts(
@@ -84,10 +94,14 @@ public final class ForeignKeys {
             boolean isFull) {
 
         private String rows(boolean broken) {
+            return " FROM %s c WHERE %s".formatted(table, condition(broken));
+        }
+
+        private String condition(boolean broken) {
             String refers = "(%s) AND %s EXISTS (SELECT FROM %s p WHERE %s)"
                     .formatted(present, broken ? "NOT" : "", referred, same);
             String incomplete = isFull && broken ? " OR NOT ((%s) OR (%s))".formatted(present, missing) : "";
-            return " FROM %s c WHERE %s%s".formatted(table, refers, incomplete);
+            return refers + incomplete;
         }
     }
 
@@ -124,6 +138,29 @@ public final class ForeignKeys {
     /** The foreign keys that are violated. Reads the tables. */
     public static List<Rows> broken(Connection connection, List<ForeignKey> keys) throws SQLException {
         return rows(connection, keys, true);
+    }
+
+    /** Keeps others from deleting rows that are referred to, until the transaction ends, as PostgreSQL's own check does; the row that refers is {@code c}. */
+    public static void keepReferred(Connection connection, ForeignKey key, String condition) throws SQLException {
+        Parts from = key.from();
+        Sql.execute(
+                connection,
+                "SELECT FROM %s p WHERE EXISTS (SELECT FROM %s c WHERE (%s) AND (%s) AND %s) FOR KEY SHARE OF p"
+                        .formatted(from.referred(), from.table(), condition, from.present(), from.same()));
+    }
+
+    /** A few rows that violate a foreign key, of those that meet a condition; the row is {@code c} there. */
+    public static List<String> broken(Connection connection, ForeignKey key, String condition) throws SQLException {
+        return Sql.list(
+                connection,
+                "SELECT ROW(%s)::text FROM (SELECT c.* FROM %s c WHERE %s) c WHERE %s LIMIT %s"
+                        .formatted(
+                                key.from().columns(),
+                                key.from().table(),
+                                condition,
+                                key.from().condition(true),
+                                SAMPLES),
+                row -> row.getString(1));
     }
 
     /** The foreign keys that rows use. Reads the tables. */

@@ -63,19 +63,32 @@ final class ShardFindings {
     private final ShardRows rows;
     private final DoctorConnections access;
     private final boolean mayChange;
+    private final boolean isAdopting;
     private final List<Finding> findings = new ArrayList<>();
 
-    private ShardFindings(ObservedState observed, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access) {
+    private ShardFindings(
+            ObservedState observed,
+            ShardVerdicts verdicts,
+            ShardRows rows,
+            DoctorConnections access,
+            boolean isAdopting) {
         this.observed = observed;
         this.verdicts = verdicts;
         this.rows = rows;
         this.access = access;
+        this.isAdopting = isAdopting;
         this.mayChange = !verdicts.isMapInDoubt() && observed.unknownMoves().isEmpty();
     }
 
-    static List<Finding> of(ObservedState observed, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access)
+    /** @param isAdopting whether an old database may have shards that have come back to it, and refuse writes on their servers */
+    static List<Finding> of(
+            ObservedState observed,
+            ShardVerdicts verdicts,
+            ShardRows rows,
+            DoctorConnections access,
+            boolean isAdopting)
             throws SQLException {
-        ShardFindings shards = new ShardFindings(observed, verdicts, rows, access);
+        ShardFindings shards = new ShardFindings(observed, verdicts, rows, access, isAdopting);
         shards.behind();
         shards.doubtful();
         shards.missing();
@@ -245,6 +258,20 @@ final class ShardFindings {
 
     /** Reports closed shards; opening them is safe if no other server can have newer rows. */
     private void closed(String server, ShardSet shards) {
+        if (isAdopting) {
+            if (!shards.isEmpty()) {
+                findings.add(Finding.of(
+                        WARNING,
+                        server,
+                        "shard-closed",
+                        "refuses writes to %s, which may have come back to the old database of an adoption"
+                                .formatted(Plural.shards(shards)),
+                        Advice.of(
+                                "leave them so: they accept writes when they leave again by %s",
+                                CliCommand.ADOPT_CUTOVER)));
+            }
+            return;
+        }
         ShardSet proven = filter(shards, verdicts::isProven);
         ShardSet others = filter(shards, shard -> !verdicts.isProven(shard));
         if (!proven.isEmpty()) {

@@ -150,7 +150,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
 
     @Override
     public List<String> names() {
-        return List.of("assess", "plan", "run", "cutover", "status", "verify");
+        return List.of("assess", "plan", "run", "cutover", "reverse", "status", "verify");
     }
 
     @Override
@@ -160,6 +160,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
             case "plan" -> new AdoptPlanCommand();
             case "run" -> new AdoptRunCommand();
             case "cutover" -> new AdoptCutoverCommand();
+            case "reverse" -> new AdoptReverseCommand();
             case "status" -> new AdoptStatusCommand();
             case "verify" -> new AdoptVerifyCommand();
             default -> throw new IllegalArgumentException("no command adopt " + name);

@@ -8,10 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
-import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -23,15 +21,12 @@ import org.shardflake.cli.command.move.CutoverView;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.OutputMixin;
-import org.shardflake.cli.command.option.ShardsOption;
-import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code shardflake adopt cutover}: lets shards leave the old database one by one. */
@@ -43,8 +38,8 @@ import picocli.CommandLine.Spec;
                     + " brought over and compared, and from then on the old tables refuse writes to these rows. Rows of"
                     + " other shards are written as before. Transactions of the application that begin with SELECT"
                     + " shardflake_adopt.enter(SHARD) learn there which side to work on. When all shards have left, the"
-                    + " adoption is finished.",
-            "A shard that has left cannot come back."
+                    + " adoption is finished. With --percent 0, only the triggers are created.",
+            "Until then, adopt reverse brings a shard back with all that was written to it."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -69,7 +64,7 @@ final class AdoptCutoverCommand implements Callable<Integer> {
     private PlannedAdoptionMixin planned;
 
     @ArgGroup(multiplicity = "1")
-    private Choice choice;
+    private SliceChoice choice;
 
     @Mixin
     private ConfirmMixin confirm;
@@ -79,31 +74,6 @@ final class AdoptCutoverCommand implements Callable<Integer> {
 
     @Mixin
     private OutputMixin output;
-
-    /** The shards that are to leave. */
-    static final class Choice {
-
-        @Option(names = "--shards", paramLabel = "SHARDS", description = "These shards, such as 0-99,1341.")
-        private @Nullable String shards;
-
-        @Option(
-                names = "--percent",
-                paramLabel = "N",
-                description =
-                        "This share of all shards, those with the lowest numbers: 0 to 100. With 0, only the triggers are created.")
-        private @Nullable Integer percent;
-
-        private ShardSet of(ShardMap map) {
-            if (shards != null) {
-                return ShardsOption.parse(shards, map);
-            }
-            if (percent == null || percent < 0 || percent > 100) {
-                throw CliException.usage("--percent %s is out of range 0..100".formatted(percent));
-            }
-            int count = map.sharding().shardCount();
-            return percent == 0 ? ShardSet.of() : ShardSet.range(0, (count * percent + 99) / 100 - 1);
-        }
-    }
 
     @Override
     public Integer call() {
@@ -116,8 +86,7 @@ final class AdoptCutoverCommand implements Callable<Integer> {
             confirm.require(
                     shards.isEmpty()
                             ? "refuse changes of keys in the old tables"
-                            : "let %s leave the old database for good: %s"
-                                    .formatted(Amounts.shards(shards.size()), shards),
+                            : "let %s leave the old database: %s".formatted(Amounts.shards(shards.size()), shards),
                     Advice.of("%s brings their rows over without that", CliCommand.ADOPT_RUN));
             CutoverReport report = cutOver(adopter, shards, progress);
             output.print(facts(report), () -> text(report));

@@ -42,7 +42,14 @@ final class AdoptProgress implements AdoptListener {
                 .formatted(Amounts.shards(left), report.shard(), report.pause().toMillis()));
     }
 
-    /** Returns the number of shards that have left the old database. */
+    @Override
+    public void cameBack(SliceReport report) {
+        left++;
+        print("%s came back, the last of them shard %s in %s ms"
+                .formatted(Amounts.shards(left), report.shard(), report.pause().toMillis()));
+    }
+
+    /** Returns the number of shards that have left the old database, or come back. */
     int left() {
         return left;
     }

@@ -1,0 +1,233 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
+import org.shardflake.ShardSet;
+import org.shardflake.compare.ForeignKeys.ForeignKey;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * Brings shards that have left back to the old database, one by one. For one thread.
+ *
+ * <p>The server of the shard refuses writes first, and goes on to do so. Then one transaction of the old database writes what is different, compares
+ * everything, and lets the slice be there again: all of it happens, or nothing.
+ */
+final class SliceReturn implements AutoCloseable {
+
+    private static final String SILENCE = "SET LOCAL session_replication_role = replica";
+
+    private record Table(Adopter adopter, SliceRows rows, List<ForeignKey> keys) {}
+
+    private final Connection old;
+    private final SliceFence slices;
+    private final FencedShards fenced;
+    private final AdoptListener listener;
+    private final List<Table> tables = new ArrayList<>();
+    private final Set<String> names = new TreeSet<>();
+
+    private SliceReturn(AdoptSession session, AdoptListener listener) {
+        this.old = session.old();
+        this.slices = new SliceFence(old);
+        this.fenced = new FencedShards(session);
+        this.listener = listener;
+    }
+
+    /** Prepares all tables, each after those that it gets its keys from. Changes nothing. */
+    static SliceReturn open(
+            List<Routes.Placed> tables, AdoptSession session, DatabaseSettings settings, AdoptListener listener)
+            throws SQLException {
+        SliceReturn all = new SliceReturn(session, listener);
+        try {
+            for (Routes.Placed placed : tables) {
+                AdoptSettings one = new AdoptSettings(
+                        placed.table().table(),
+                        placed.table().into(),
+                        placed.table().key(),
+                        settings.batchRows());
+                Adopter adopter = Adopter.of(one, session, placed.routed(), AdoptListener.NONE);
+                try {
+                    SliceRows rows = adopter.wayBack();
+                    rows.check();
+                    all.tables.add(new Table(adopter, rows, rows.foreignKeys()));
+                } catch (SQLException | RuntimeException e) {
+                    adopter.close();
+                    throw e;
+                }
+                all.names.add(adopter.into());
+            }
+            all.checkSilence();
+            return all;
+        } catch (SQLException | RuntimeException e) {
+            all.close();
+            throw e;
+        }
+    }
+
+    /** Rows come back in another order than they were written in, and the old triggers have fired for them if at all in the shards. */
+    private void checkSilence() throws SQLException {
+        try {
+            Sql.execute(old, SILENCE.replace("LOCAL ", "") + "; SET session_replication_role = origin");
+        } catch (SQLException e) {
+            if (!Sql.isNotAllowed(e)) {
+                throw e;
+            }
+            throw new AdoptRefusedException(
+                    "this role may not set session_replication_role in the old database, so triggers and foreign keys would fire for rows that come back",
+                    "be a superuser there, or since PostgreSQL 15: GRANT SET ON PARAMETER session_replication_role");
+        }
+        for (Table table : tables) {
+            table.adopter().checkSilenced();
+        }
+    }
+
+    /**
+     * Brings these shards back, and leaves out those that are there.
+     *
+     * @throws AdoptRefusedException if the old tables cannot hold a row; its shard accepts writes as before, and those before it have come back
+     */
+    List<SliceReport> run(ShardSet shards) throws SQLException {
+        fenced.settle(shards);
+        TreeSet<Integer> wanted = new TreeSet<>(shards.stream().boxed().toList());
+        wanted.retainAll(slices.over());
+        List<SliceReport> reports = new ArrayList<>();
+        if (wanted.isEmpty()) {
+            return reports;
+        }
+        for (Table table : tables) {
+            table.adopter().prepare();
+            table.rows().remember(wanted);
+        }
+        for (int shard : wanted) {
+            SliceReport report = bringBack(shard);
+            listener.cameBack(report);
+            reports.add(report);
+        }
+        return reports;
+    }
+
+    private SliceReport bringBack(int shard) throws SQLException {
+        long begun = System.nanoTime();
+        fenced.fence(shard);
+        try {
+            refuseOtherTables(shard);
+            Sql.inTransaction(old, () -> {
+                Sql.execute(old, SILENCE + "; SET LOCAL lock_timeout = '10s'");
+                slices.comeBack(shard); // So that this transaction passes the fence.
+                write(shard);
+                return true;
+            });
+        } catch (SQLException e) {
+            openAfter(shard, e);
+            Optional<AdoptRefusedException> refusal = refused(shard, e);
+            if (refusal.isPresent()) {
+                throw refusal.get();
+            }
+            throw e;
+        } catch (RuntimeException e) {
+            openAfter(shard, e);
+            throw e;
+        }
+        return new SliceReport(shard, Duration.ofNanos(System.nanoTime() - begun), 1);
+    }
+
+    private void write(int shard) throws SQLException {
+        for (Table table : tables) {
+            table.rows().read(shard);
+        }
+        for (int i = tables.size() - 1; i >= 0; i--) {
+            tables.get(i).rows().deleteGone();
+        }
+        for (Table table : tables) {
+            table.rows().update(shard);
+        }
+        for (Table table : tables) {
+            table.rows().insert(shard);
+        }
+        for (Table table : tables) {
+            table.rows().compare(shard);
+        }
+        for (Table table : tables) {
+            table.rows().checkForeignKeys(shard, table.keys());
+        }
+        Sql.execute(old, "SET CONSTRAINTS ALL IMMEDIATE");
+    }
+
+    /** Refuses rows of tables that the old database does not have. */
+    private void refuseOtherTables(int shard) throws SQLException {
+        Connection server = fenced.connection(shard);
+        Map<String, String> others = new HashMap<>();
+        Sql.list(
+                server,
+                "SELECT quote_ident(c.relname), c.oid::regclass::text FROM shardflake.fences(?) f JOIN pg_class c ON c.oid = f.target",
+                row -> others.put(row.getString(1), row.getString(2)),
+                shard);
+        others.keySet().removeAll(names);
+        List<String> filled = new ArrayList<>();
+        for (String other : others.values()) {
+            if (Sql.isTrue(server, "SELECT EXISTS (SELECT FROM %s)".formatted(other))) {
+                filled.add(other);
+            }
+        }
+        if (!filled.isEmpty()) {
+            throw new AdoptRefusedException(
+                    "shard %s cannot come back: %s, which the plan has not, has rows"
+                            .formatted(shard, filled.stream().sorted().collect(Collectors.joining(", "))),
+                    "copy them elsewhere, and delete them in the shard");
+        }
+    }
+
+    /** Lets the shard accept writes again, unless it has come back or that is not known: the next command decides then. */
+    private void openAfter(int shard, Exception failure) {
+        try {
+            if (slices.over().contains(shard)) {
+                fenced.open(shard);
+            }
+        } catch (SQLException e) {
+            failure.addSuppressed(e);
+        }
+    }
+
+    /** The refusal of a row by the old tables: what it says is about data, or about the fence. */
+    private static Optional<AdoptRefusedException> refused(int shard, SQLException failure) {
+        String state = String.valueOf(failure.getSQLState());
+        if (!state.startsWith("22") && !state.startsWith("23") && !state.equals("55006") && !state.startsWith("P0")) {
+            return Optional.empty();
+        }
+        String what = Sql.message(failure);
+        ServerErrorMessage server = failure instanceof PSQLException its ? its.getServerErrorMessage() : null;
+        if (server != null && server.getDetail() != null) {
+            what += ": " + server.getDetail();
+        } else if (server != null && String.valueOf(server.getWhere()).startsWith("COPY ")) {
+            what += ": " + String.valueOf(server.getWhere()).replaceFirst("^COPY [^,]*, line \\d+, ", "");
+        }
+        return Optional.of(
+                new AdoptRefusedException(
+                        "shard %s cannot come back, since the old tables refuse a row: %s".formatted(shard, what),
+                        "change or delete the row in the shard, or let the old table take it; then run the same command again"));
+    }
+
+    /** The shards that have left, and not come back. */
+    ShardSet over() throws SQLException {
+        return ShardSet.of(slices.over());
+    }
+
+    @Override
+    public void close() {
+        tables.forEach(table -> table.adopter().close());
+    }
+}
