@@ -15,6 +15,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
@@ -116,10 +117,11 @@ final class FencedShards {
 
     /** Refuses to close all tables while the servers of some shards refuse writes. */
     void refuseBack() throws SQLException {
-        Set<Integer> back = slices.back();
+        ShardSet back = ShardSet.of(slices.back());
         if (!back.isEmpty()) {
             throw new AdoptRefusedException(
-                    "shards %s have come back, and their servers refuse writes".formatted(ShardSet.of(back)),
+                    "%s come back, and writes to %s are refused"
+                            .formatted(Plural.shards(back, "has", "have"), Plural.choose(back, "it", "them")),
                     Advice.of("let them leave again by %s", CliCommand.ADOPT_CUTOVER));
         }
     }
