@@ -585,7 +585,7 @@ class AdoptReverseTest {
         assertThat(fenced()).isEqualTo("1");
         Cli.Result finish = installation.launch("adopt", "run", options[0], options[1], options[2], "--finish");
         assertThat(finish.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
-        assertThat(finish.err()).contains("shards 3 have come back");
+        assertThat(finish.err()).contains("shard 3 has come back");
         installation.execute(OLD, "UPDATE shop.users SET name = 'last' WHERE id = 11");
         assertThat(command("cutover", options, "--percent=100").exitCode()).isZero();
         assertThat(fenced()).isEqualTo("0");
