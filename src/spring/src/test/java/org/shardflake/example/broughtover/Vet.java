@@ -35,6 +35,11 @@ public class Vet {
 
     protected Vet() {}
 
+    public Vet(long id, String lastName) {
+        this.id = id;
+        this.lastName = lastName;
+    }
+
     public String getLastName() {
         return lastName;
     }
