@@ -81,7 +81,7 @@ final class MoveCatalog {
     }
 
     static List<Move> all(Connection connection) throws SQLException {
-        return Sql.list(connection, MOVES + " ORDER BY id", row -> read(connection, row));
+        return read(connection, " ORDER BY id");
     }
 
     /**
@@ -94,11 +94,18 @@ final class MoveCatalog {
     }
 
     static Move find(Connection connection, long id) throws SQLException {
-        return Sql.list(connection, MOVES + " WHERE id = ?", row -> read(connection, row), id).stream()
+        return read(connection, " WHERE id = ?", id).stream()
                 .findFirst()
                 .orElseThrow(() -> new MoveRefusedException(
                         "no move %s is in progress".formatted(id),
                         Advice.of("see %s and %s", CliCommand.MOVE_STATUS, CliCommand.MAP_HISTORY)));
+    }
+
+    /** A move whose shards are gone has ended since its own row was read. */
+    private static List<Move> read(Connection connection, String which, Object... values) throws SQLException {
+        return Sql.list(connection, MOVES + which, row -> read(connection, row), values).stream()
+                .filter(move -> !move.shards().isEmpty())
+                .toList();
     }
 
     private static Move read(Connection connection, ResultSet row) throws SQLException {

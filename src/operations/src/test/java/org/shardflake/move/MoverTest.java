@@ -113,6 +113,30 @@ class MoverTest {
         assertThat(mover.moves()).isEmpty();
     }
 
+    /** Its row is read before its shards are. */
+    @Test
+    void aMoveThatEndsWhileItIsReadIsOver() throws Exception {
+        long id = mover.record("db1", "db2", ShardSet.of(3), "").id();
+        CompletableFuture<List<Move>> read;
+        try (Connection end = shards.catalogUrl().connect("a test")) {
+            end.setAutoCommit(false);
+            Sql.execute(end, "LOCK TABLE shardflake_catalog.move_shard");
+            read = CompletableFuture.supplyAsync(mover::moves);
+            while (shards.catalogNumber(
+                            "SELECT count(*) FROM pg_locks WHERE relation = 'shardflake_catalog.move_shard'::regclass AND NOT granted")
+                    == 0) {
+                assertThat(read).isNotDone();
+                Thread.sleep(10);
+            }
+            Sql.execute(
+                    end,
+                    "DELETE FROM shardflake_catalog.move_shard; DELETE FROM shardflake_catalog.move WHERE id = " + id);
+            end.commit();
+        }
+
+        assertThat(read.get(1, TimeUnit.MINUTES)).isEmpty();
+    }
+
     @Test
     @Tag("full")
     void aShardThatWasCopiedBeforeAnInterruptionIsNotCopiedAgainUnlessItHasChanged() throws SQLException {
