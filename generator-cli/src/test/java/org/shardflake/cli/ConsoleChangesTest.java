@@ -291,15 +291,15 @@ class ConsoleChangesTest {
         assertThat(answer.get("problem").asText()).contains("things have changed", "nothing was done");
         // A page that was refreshed in the middle of the cutover has withdrawn the command, and offers it under another
         // number.
-        JsonNode anew = answer.has("number") ? answer : tryOut("shardflake move cutover 1");
-        assertThat(anew.get("output").asText()).endsWith("would cut over 2 shards of move 1: 3,4\n");
+        JsonNode current = answer.has("number") ? answer : tryOut("shardflake move cutover 1");
+        assertThat(current.get("output").asText()).endsWith("would cut over 2 shards of move 1: 3,4\n");
         assertThat(run(shown, "").statusCode()).isEqualTo(403);
         assertThat(run(given, "y").statusCode()).isEqualTo(409);
         assertThat(state()).isEqualTo(before);
 
-        assertThat(ended(run(anew, "")).get("exitCode").asInt()).isZero();
+        assertThat(ended(run(current, "")).get("exitCode").asInt()).isZero();
         before = state();
-        assertThat(run(anew, "").statusCode()).isEqualTo(403);
+        assertThat(run(current, "").statusCode()).isEqualTo(403);
         assertThat(state()).isEqualTo(before);
     }
 

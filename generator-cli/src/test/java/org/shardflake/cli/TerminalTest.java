@@ -25,7 +25,7 @@ import org.shardflake.cluster.NeededPrograms;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.move.AccountShards;
 
-/** What a person sees on a terminal of 24 lines with 80 columns, and which keys work there. The program {@code script} is the terminal. */
+/** What a terminal of 80 columns and 24 lines shows, and which keys work there. The program {@code script} provides the terminal. */
 class TerminalTest {
 
     private static final Path SCRIPT = Path.of("/usr/bin/script");

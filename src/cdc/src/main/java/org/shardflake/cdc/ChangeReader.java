@@ -74,9 +74,9 @@ public final class ChangeReader implements AutoCloseable {
     }
 
     /**
-     * Like {@link #begin}, with the rows that there are: for each shard first {@link Change.Kind#SNAPSHOT}, then its rows, and then the changes
-     * that are not in them. Shards may be moved meanwhile. When the reader is opened again before it has read all rows of a shard, it takes that
-     * shard's snapshot again, and says so by another {@code SNAPSHOT}.
+     * Like {@link #begin}, but starts with the existing rows: for each shard first {@link Change.Kind#SNAPSHOT}, then its rows, and then the changes
+     * that are not in them. Shards can be moved while it runs. If the reader is closed before it has read all rows of a shard, it takes that
+     * shard's snapshot again when it is reopened, and sends another {@code SNAPSHOT} first.
      *
      * <p>A server's changes wait until the rows of its shards have been read, and it keeps its log until then. What drops or alters a table waits while
      * the rows of that shard are read. The role has to have SELECT on the shards' tables and on {@code shardflake.placement}, and
@@ -168,7 +168,7 @@ public final class ChangeReader implements AutoCloseable {
         return true;
     }
 
-    /** Whether all shards are open where the map has them, so that no cutover has begun of which the slots have only the end. */
+    /** Whether every shard is open on its server. If not, a cutover has begun, and the new slots would contain only the end of it. */
     private static boolean areOpen(ShardMap map, Function<Server, ServerUrl> urls) {
         for (Server server : map.servers()) {
             boolean isOpen = on(urls.apply(server), connection -> {

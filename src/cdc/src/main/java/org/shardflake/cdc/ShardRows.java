@@ -36,7 +36,7 @@ final class ShardRows implements AutoCloseable {
     private static final int ROWS_AT_A_TIME = 100;
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    /** As pgoutput sends them: without generated columns, and the rows of partitions as those of their table. */
+    /** The same tables and columns that pgoutput sends: no generated columns, and a partitioned table in place of its partitions. */
     private static final String TABLES = """
             SELECT c.relname, format('%s%I.%I', CASE c.relkind WHEN 'r' THEN 'ONLY ' ELSE '' END, n.nspname, c.relname),
                    (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a

@@ -24,8 +24,8 @@ import org.shardflake.jdbc.Sql;
 /**
  * Brings shards that have left back to the old database, one by one. For one thread.
  *
- * <p>The server of the shard refuses writes first, and goes on to do so. Then one transaction of the old database writes what is different, compares
- * everything, and lets the slice be there again: all of it happens, or nothing.
+ * <p>First the shard's server stops accepting writes, until the shard leaves again. Then a single transaction of the old database writes the rows that differ, compares
+ * all rows, and opens the slice again, so a failure leaves the old database unchanged.
  */
 final class SliceReturn implements AutoCloseable {
 

@@ -249,7 +249,7 @@ class SplitterIT {
             for (SplitStep step : deaths) {
                 assertThatThrownBy(() -> half.split(killed(step), false)).isInstanceOf(Killed.class);
             }
-            // What the standby has are copies, of which it sends nothing.
+            // The standby has only copies, so it must not publish them.
             half.split(at(SplitStep.MOVE_RECORDED, () -> expectCurrent(changes)), false);
         });
         expectCurrent(changes);

@@ -75,7 +75,7 @@ public final class ShardTemplate {
      * @OnShard("@shardTemplate.homeShard()")}. Not for use inside a transaction. If the home changes before the commit, the work fails with
      * SQLSTATE {@code SF012}.
      *
-     * @throws ShardflakeException if there are no reference tables, or their home has no shards
+     * @throws ShardflakeException if the installation has no reference tables, or no shard is on their home
      */
     public ShardKey homeShard() {
         if (router == null) {
@@ -91,7 +91,7 @@ public final class ShardTemplate {
                 .orElseThrow(() -> new ShardflakeException(
                         Kind.PRECONDITION,
                         home.isEmpty()
-                                ? "there are no reference tables"
+                                ? "this installation has no reference tables"
                                 : "%s, the home of reference tables, has no shards".formatted(home),
                         "write them with ShardRouter.reference().write, which needs no shard",
                         null));

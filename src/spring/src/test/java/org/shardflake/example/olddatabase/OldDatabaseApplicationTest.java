@@ -169,7 +169,7 @@ class OldDatabaseApplicationTest {
         }
     }
 
-    /** Where photos with this title are, by their uids. */
+    /** Where photos with this title are: "old 3" or "shard 3" for that of uid 3. */
     private List<String> titles(String title) throws SQLException {
         List<String> found = new ArrayList<>();
         String sql = "SELECT count(*) FROM %s.photo WHERE id = %s AND title = '%s'";
