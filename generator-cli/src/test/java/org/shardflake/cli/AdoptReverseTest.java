@@ -39,7 +39,6 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.adopt.AdoptListener;
 import org.shardflake.adopt.AdoptRefusedException;
 import org.shardflake.adopt.DatabaseAdopter;
-import org.shardflake.adopt.SliceReport;
 import org.shardflake.adoption.AdoptionPlanFile;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresExtension;
@@ -60,7 +59,7 @@ class AdoptReverseTest {
 
     private final CliInstallation installation = new CliInstallation(postgres);
 
-    /** Set when the engine's sessions are no longer killed. */
+    /** Set once the test has stopped killing the engine's sessions. */
     private volatile boolean isCalm;
 
     @TempDir
@@ -127,7 +126,8 @@ class AdoptReverseTest {
             ShardSet some =
                     ShardSet.of(turn.ints(4, 0, 7).toArray()); // shard 7 never leaves, or the adoption would end
             boolean comesBack = i % 2 == 1;
-            try (DatabaseAdopter adopter = AdoptSlicesTest.adopter(postgres, killer(turn))) {
+            try (DatabaseAdopter adopter =
+                    AdoptSlicesTest.adopter(postgres, AdoptSlicesTest.killer(installation, turn))) {
                 if (comesBack) {
                     returned += adopter.reverse(some).now().size();
                 } else {
@@ -162,10 +162,7 @@ class AdoptReverseTest {
         assertThat(DatabaseAdopterTest.found(installation))
                 .as("seed %s", seed)
                 .isEqualTo(DatabaseAdopterTest.wanted(installation));
-        installation.execute(OLD, """
-                DELETE FROM shop.remark r WHERE NOT EXISTS (SELECT FROM shop.item i WHERE i.order_id = r.order_id AND i.line = r.line);
-                DELETE FROM shop.scan s WHERE NOT EXISTS (SELECT FROM shop.parcel p WHERE p.id = s.parcel_id)
-                """);
+        DatabaseAdopterTest.deleteOrphans(installation);
         cutOver(ALL);
         assertThat(DatabaseAdopterTest.found(installation))
                 .as("seed %s", seed)
@@ -180,33 +177,6 @@ class AdoptReverseTest {
                 owners.stream().mapToInt(owner -> owner.inOld.get()).sum(),
                 owners.stream().mapToInt(owner -> owner.inShards.get()).sum(),
                 owners.stream().mapToInt(owner -> owner.refused.get()).sum());
-    }
-
-    private AdoptListener killer(Random random) {
-        AtomicInteger steps = new AtomicInteger(random.nextInt(-2, 3));
-        boolean all = random.nextBoolean();
-        return new AdoptListener() {
-            @Override
-            public void followed(long changes) {
-                step();
-            }
-
-            @Override
-            public void left(SliceReport report) {
-                step();
-            }
-
-            @Override
-            public void cameBack(SliceReport report) {
-                step();
-            }
-
-            private void step() {
-                if (steps.decrementAndGet() == 0) {
-                    AdoptSlicesTest.kill(installation, all);
-                }
-            }
-        };
     }
 
     private static void awaitMore(List<Owner> owners, List<Future<?>> writers, int more) throws Exception {

@@ -62,7 +62,7 @@ class AdoptSlicesTest {
 
     private static final String FENCED = "SF001";
 
-    /** Set when the engine's sessions are no longer killed. */
+    /** Set once the test has stopped killing the engine's sessions. */
     private volatile boolean isCalm;
 
     private final CliInstallation installation = new CliInstallation(postgres);
@@ -288,26 +288,7 @@ class AdoptSlicesTest {
         int failed = 0;
         for (int turn = 0; turn < turns; turn++) {
             ShardSet some = ShardSet.of(random.ints(2, 0, 7).toArray());
-            AtomicInteger steps = new AtomicInteger(random.nextInt(-2, 3));
-            boolean all = random.nextBoolean();
-            AdoptListener killer = new AdoptListener() {
-                @Override
-                public void followed(long changes) {
-                    step();
-                }
-
-                @Override
-                public void left(SliceReport report) {
-                    step();
-                }
-
-                private void step() {
-                    if (steps.decrementAndGet() == 0) {
-                        kill(installation, all);
-                    }
-                }
-            };
-            try (DatabaseAdopter adopter = adopter(killer)) {
+            try (DatabaseAdopter adopter = adopter(killer(installation, random))) {
                 adopter.cutOver(some);
             } catch (AdoptRefusedException e) {
                 throw e;
@@ -326,10 +307,7 @@ class AdoptSlicesTest {
         }
         threads.shutdown();
         assertThat(areAppended).isTrue();
-        installation.execute(OLD, """
-                DELETE FROM shop.remark r WHERE NOT EXISTS (SELECT FROM shop.item i WHERE i.order_id = r.order_id AND i.line = r.line);
-                DELETE FROM shop.scan s WHERE NOT EXISTS (SELECT FROM shop.parcel p WHERE p.id = s.parcel_id)
-                """);
+        DatabaseAdopterTest.deleteOrphans(installation);
         cutOver(ShardSet.range(0, 7));
 
         Map<String, String> wanted = new TreeMap<>(DatabaseAdopterTest.wanted(installation));
@@ -351,6 +329,34 @@ class AdoptSlicesTest {
     }
 
     private static final String ORDERS = "orders (id, user_id, code, note)";
+
+    /** Ends the engine's sessions at a random step, or never. */
+    static AdoptListener killer(CliInstallation installation, Random random) {
+        AtomicInteger steps = new AtomicInteger(random.nextInt(-2, 3));
+        boolean all = random.nextBoolean();
+        return new AdoptListener() {
+            @Override
+            public void followed(long changes) {
+                step();
+            }
+
+            @Override
+            public void left(SliceReport report) {
+                step();
+            }
+
+            @Override
+            public void cameBack(SliceReport report) {
+                step();
+            }
+
+            private void step() {
+                if (steps.decrementAndGet() == 0) {
+                    kill(installation, all);
+                }
+            }
+        };
+    }
 
     /** Ends the engine's sessions, in the old database or in all. */
     static void kill(CliInstallation installation, boolean all) {

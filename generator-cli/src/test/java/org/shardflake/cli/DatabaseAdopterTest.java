@@ -580,16 +580,21 @@ class DatabaseAdopterTest {
             writer.get();
         }
         threads.shutdown();
-        installation.execute(OLD, """
-                DELETE FROM shop.remark r WHERE NOT EXISTS (SELECT FROM shop.item i WHERE i.order_id = r.order_id AND i.line = r.line);
-                DELETE FROM shop.scan s WHERE NOT EXISTS (SELECT FROM shop.parcel p WHERE p.id = s.parcel_id)
-                """);
+        deleteOrphans(installation);
         try (DatabaseAdopter adopter = adopter(1000, AdoptListener.NONE)) {
             adopter.finish();
         }
         assertThat(found()).as("seed %s", seed).isEqualTo(wanted());
         assertThat(written.get()).isPositive();
         System.out.printf("seed %s: %s transactions, %s of %s runs failed%n", seed, written, failed, turns);
+    }
+
+    /** Deletes the old rows that belong to no shard, since what they refer to is gone. */
+    static void deleteOrphans(CliInstallation installation) throws SQLException {
+        installation.execute(OLD, """
+                DELETE FROM shop.remark r WHERE NOT EXISTS (SELECT FROM shop.item i WHERE i.order_id = r.order_id AND i.line = r.line);
+                DELETE FROM shop.scan s WHERE NOT EXISTS (SELECT FROM shop.parcel p WHERE p.id = s.parcel_id)
+                """);
     }
 
     /** Runs the engine and kills sessions at some step; returns whether it ended well. */

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -42,8 +41,6 @@ import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.adopt.AdoptListener;
 import org.shardflake.adopt.DatabaseAdopter;
-import org.shardflake.adopt.DatabaseSettings;
-import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.router.Scatter;
@@ -51,7 +48,6 @@ import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardTransaction;
 import org.shardflake.router.ShardWork;
-import org.shardflake.server.ServerUrl;
 
 /** A router sends work to the old database until the shard has left. Shards 0 to 3 are on db1, 4 to 7 on db2; user 11 belongs to shard 3. */
 class OldDatabaseTest {
@@ -69,33 +65,14 @@ class OldDatabaseTest {
 
     @BeforeEach
     void begin() throws SQLException, IOException {
-        if (postgres.restore("router")) {
-            return;
+        if (!postgres.restore("slices")) {
+            AdoptSlicesTest.install(installation, directory);
+            postgres.save("slices");
         }
-        installation.init();
-        installation.execute(OLD, DatabaseAdopterTest.OLD_TABLES);
-        Files.writeString(
-                directory.resolve("app.sql"),
-                "--liquibase formatted sql\n--changeset ann:shop\n" + DatabaseAdopterTest.SHARD_TABLES);
-        Cli.Result deployed = installation.launch(
-                "schema", "deploy", "--changelog=" + directory.resolve("app.sql"), "--search-path=" + directory);
-        assertThat(deployed.exitCode()).as(deployed.toString()).isZero();
-        postgres.save("router");
-    }
-
-    private static ServerUrl url(int server) {
-        return ServerUrl.parse(postgres.database(server).uri());
     }
 
     private static void cutOver(ShardSet shards) {
-        ServerUrl catalog = url(0);
-        try (DatabaseAdopter adopter = DatabaseAdopter.open(
-                new DatabaseSettings(DatabaseAdopterTest.TABLES, 1000, 3, 0),
-                url(OLD),
-                catalog,
-                ShardCatalog.at(catalog).load(),
-                server -> url(server.name().equals("db1") ? 0 : 1),
-                AdoptListener.NONE)) {
+        try (DatabaseAdopter adopter = AdoptSlicesTest.adopter(postgres, AdoptListener.NONE)) {
             adopter.cutOver(shards);
         }
     }
@@ -276,7 +253,7 @@ class OldDatabaseTest {
         assertThat(orders(OLD, "shop", "user_id % 8")).as("seed %s", seed).isEqualTo(wantedInOld);
         try (ShardRouter restarted = router()) {
             assertThat(restarted.<String, RuntimeException>write(11, ShardTransaction::schema))
-                    .isEqualTo("shop"); // Without a statement nobody asks.
+                    .isEqualTo("shop"); // enter() runs with the first statement, and there was none.
             assertThat(schemaOf(restarted, 11)).isEqualTo("shard_0003");
         }
     }

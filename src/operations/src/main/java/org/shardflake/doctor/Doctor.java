@@ -35,7 +35,6 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
 import org.shardflake.move.Mover;
-import org.shardflake.move.OpenAdoptions;
 import org.shardflake.move.RestoredCatalog;
 import org.shardflake.move.RestoredCatalog.Counted;
 import org.shardflake.replication.WorkerSettings;
@@ -191,7 +190,7 @@ public final class Doctor {
                         "the catalog has moves that have continued since, which a map cannot express",
                         Advice.of("bring it up to date with the servers by %s", CliCommand.RECONCILE_RESTORED));
             }
-            findings.addAll(ShardFindings.of(observed, verdicts, rows, access, isAdopting()));
+            findings.addAll(ShardFindings.of(observed, verdicts, rows, access));
             List<String> doubts = findings.stream()
                     .filter(finding -> finding.check().equals("shard-doubtful"))
                     .map(Finding::found)
@@ -222,12 +221,8 @@ public final class Doctor {
             return;
         }
         mapInDoubt = verdicts.isMapInDoubt() || !observed.unknownMoves().isEmpty();
-        findings.addAll(ShardFindings.of(observed, verdicts, rows, access, isAdopting()));
+        findings.addAll(ShardFindings.of(observed, verdicts, rows, access));
         findings.addAll(MoveFindings.of(observed, access, mover, !verdicts.isMapInDoubt() && !verdicts.isAnyLost()));
-    }
-
-    private boolean isAdopting() {
-        return !new OpenAdoptions(catalogUrl).list().isEmpty();
     }
 
     private List<Stale> stale(ObservedState observed, ShardVerdicts verdicts) {

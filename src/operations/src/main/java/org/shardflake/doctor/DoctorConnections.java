@@ -10,6 +10,7 @@ import java.util.Map;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.OpenAdoptions;
 import org.shardflake.server.ServerUrl;
 
 /** The connections of checks and fixes to the catalog and the servers. */
@@ -31,6 +32,11 @@ final class DoctorConnections {
     @FunctionalInterface
     interface Work {
         void run(Connection connection) throws SQLException;
+    }
+
+    /** Whether an old database may have shards that have come back to it, and refuse writes on their servers. */
+    boolean isAdopting() {
+        return !new OpenAdoptions(catalog).list().isEmpty();
     }
 
     void onServer(String name, Work work) throws SQLException {

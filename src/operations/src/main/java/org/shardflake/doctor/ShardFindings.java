@@ -63,32 +63,19 @@ final class ShardFindings {
     private final ShardRows rows;
     private final DoctorConnections access;
     private final boolean mayChange;
-    private final boolean isAdopting;
     private final List<Finding> findings = new ArrayList<>();
 
-    private ShardFindings(
-            ObservedState observed,
-            ShardVerdicts verdicts,
-            ShardRows rows,
-            DoctorConnections access,
-            boolean isAdopting) {
+    private ShardFindings(ObservedState observed, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access) {
         this.observed = observed;
         this.verdicts = verdicts;
         this.rows = rows;
         this.access = access;
-        this.isAdopting = isAdopting;
         this.mayChange = !verdicts.isMapInDoubt() && observed.unknownMoves().isEmpty();
     }
 
-    /** @param isAdopting whether an old database may have shards that have come back to it, and refuse writes on their servers */
-    static List<Finding> of(
-            ObservedState observed,
-            ShardVerdicts verdicts,
-            ShardRows rows,
-            DoctorConnections access,
-            boolean isAdopting)
+    static List<Finding> of(ObservedState observed, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access)
             throws SQLException {
-        ShardFindings shards = new ShardFindings(observed, verdicts, rows, access, isAdopting);
+        ShardFindings shards = new ShardFindings(observed, verdicts, rows, access);
         shards.behind();
         shards.doubtful();
         shards.missing();
@@ -258,18 +245,19 @@ final class ShardFindings {
 
     /** Reports closed shards; opening them is safe if no other server can have newer rows. */
     private void closed(String server, ShardSet shards) {
-        if (isAdopting) {
-            if (!shards.isEmpty()) {
-                findings.add(Finding.of(
-                        WARNING,
-                        server,
-                        "shard-closed",
-                        "refuses writes to %s, which may have come back to the old database of an adoption"
-                                .formatted(Plural.shards(shards)),
-                        Advice.of(
-                                "leave them so: they accept writes when they leave again by %s",
-                                CliCommand.ADOPT_CUTOVER)));
-            }
+        if (shards.isEmpty()) {
+            return;
+        }
+        if (access.isAdopting()) {
+            findings.add(Finding.of(
+                    WARNING,
+                    server,
+                    "shard-closed",
+                    "refuses writes to %s, which may have come back to the old database of an adoption"
+                            .formatted(Plural.shards(shards)),
+                    Advice.of(
+                            "leave them so: they accept writes when they leave again by %s",
+                            CliCommand.ADOPT_CUTOVER)));
             return;
         }
         ShardSet proven = filter(shards, verdicts::isProven);

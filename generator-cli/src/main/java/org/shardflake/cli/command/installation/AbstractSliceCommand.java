@@ -1,0 +1,133 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.installation;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.shardflake.Advice;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.adopt.AdoptSettings;
+import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adopt.SliceReport;
+import org.shardflake.cli.command.move.CutoverView;
+import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.ConfirmMixin;
+import org.shardflake.cli.command.option.OutputMixin;
+import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.output.Amounts;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** Shards leave the old database or come back to it, one by one. */
+@Command(sortOptions = false, exitCodeListHeading = "%nExit codes:%n")
+abstract class AbstractSliceCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private PlannedAdoptionMixin planned;
+
+    @ArgGroup(multiplicity = "1")
+    private SliceChoice choice;
+
+    @Mixin
+    private ConfirmMixin confirm;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    private final Names names;
+
+    /**
+     * The words for what was done.
+     *
+     * @param now the name of the shards for which it was, in JSON
+     * @param rest the name of the other shards, in JSON
+     * @param infinitive as in "no shard had to leave"
+     * @param past as in "3 shards left the old database"
+     */
+    record Names(String now, String rest, String infinitive, String past) {}
+
+    /** The shards for which it was done, and the others. */
+    record Outcome(List<SliceReport> now, ShardSet rest) {}
+
+    AbstractSliceCommand(Names names) {
+        this.names = names;
+    }
+
+    /** The message when the command is interrupted. */
+    abstract String interrupted();
+
+    abstract String question(ShardSet shards);
+
+    abstract Advice alternative();
+
+    abstract Outcome run(DatabaseAdopter adopter, ShardSet shards);
+
+    /** The line about the other shards. */
+    abstract String rest(ShardSet shards);
+
+    @Override
+    public Integer call() {
+        ShardSet shards = choice.of(catalog.catalog().load());
+        AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
+        try (DatabaseAdopter adopter =
+                planned.open(planned.read(), catalog, AdoptSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
+            catalog.onInterruption(this::interrupted);
+            confirm.require(question(shards), alternative());
+            Outcome outcome = run(adopter, shards, progress);
+            output.print(facts(outcome), () -> text(outcome));
+        }
+        return ExitCodes.OK;
+    }
+
+    private Outcome run(DatabaseAdopter adopter, ShardSet shards, AdoptProgress progress) {
+        try {
+            return run(adopter, shards);
+        } catch (ShardflakeException e) {
+            throw progress.left() > 0 && e.kind() == Kind.FAILURE ? CutoverView.partly(e) : e;
+        }
+    }
+
+    private Map<String, Object> facts(Outcome outcome) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put(
+                names.now(),
+                ShardSet.of(outcome.now().stream().map(SliceReport::shard).toList())
+                        .toString());
+        facts.put(names.rest(), outcome.rest().toString());
+        if (!outcome.now().isEmpty()) {
+            facts.put("pauseMillis", CutoverView.pauses(pauses(outcome)));
+        }
+        return facts;
+    }
+
+    private String text(Outcome outcome) {
+        String done = outcome.now().isEmpty()
+                ? "no shard had to " + names.infinitive()
+                : "%s %s%s"
+                        .formatted(
+                                Amounts.shards(outcome.now().size()),
+                                names.past(),
+                                CutoverView.pausesText(pauses(outcome)));
+        return "%s%n%s".formatted(done, rest(outcome.rest()));
+    }
+
+    private static List<Duration> pauses(Outcome outcome) {
+        return outcome.now().stream().map(SliceReport::pause).toList();
+    }
+}
