@@ -9,12 +9,17 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
@@ -28,22 +33,21 @@ final class MoveCatalog {
 
     private static final String UNIQUE_VIOLATION = "23505";
 
-    /** A standby doesn't have the locks, and a role may not see when another's session began. */
+    /**
+     * Moves with their shards, a line for each. In one statement, since a move may end between two. A standby doesn't have the locks, and a role may not
+     * see when another's session began. A catalog before version 5 has no bytes_at.
+     */
     private static final String MOVES = """
-            SELECT id, tag, source, target, phase, phase_since, started_at, reason, problem,
-                   CASE WHEN pg_is_in_recovery() THEN phase_since
-                        ELSE (SELECT COALESCE(max(a.backend_start), phase_since)
-                                FROM %s LEFT JOIN pg_stat_activity a USING (pid) WHERE %s HAVING count(*) > 0) END
-              FROM shardflake_catalog.move
-            """.formatted(MoveLease.LOCKS, MoveLease.IS_OF.formatted("id"));
-
-    /** A catalog before version 5 has no bytes_at. */
-    private static final String SHARDS = """
-            SELECT m.shard, m.phase, s.server, s.epoch, m.mark, m.bytes, m.rows, m.verified, m.pause_ms, m.switched_at,
+            WITH move AS MATERIALIZED (
+                SELECT id, tag, source, target, phase, phase_since, started_at, reason, problem,
+                       CASE WHEN pg_is_in_recovery() THEN phase_since
+                            ELSE (SELECT COALESCE(max(a.backend_start), phase_since)
+                                    FROM %s LEFT JOIN pg_stat_activity a USING (pid) WHERE %s HAVING count(*) > 0) END
+                  FROM shardflake_catalog.move)
+            SELECT move.*, m.shard, m.phase, s.server, s.epoch, m.mark, m.bytes, m.rows, m.verified, m.pause_ms, m.switched_at,
                    (to_jsonb(m) ->> 'bytes_at')::timestamptz
-              FROM shardflake_catalog.move_shard m JOIN shardflake_catalog.shard s USING (shard)
-             WHERE m.move = ? ORDER BY m.shard
-            """;
+              FROM move LEFT JOIN (shardflake_catalog.move_shard m JOIN shardflake_catalog.shard s USING (shard)) ON m.move = move.id
+            """.formatted(MoveLease.LOCKS, MoveLease.IS_OF.formatted("id"));
 
     private static final String INSERT = """
             WITH new AS (SELECT nextval(pg_get_serial_sequence('shardflake_catalog.move', 'id')) AS id)
@@ -81,7 +85,7 @@ final class MoveCatalog {
     }
 
     static List<Move> all(Connection connection) throws SQLException {
-        return read(connection, " ORDER BY id");
+        return read(connection, " ORDER BY move.id, m.shard");
     }
 
     /**
@@ -94,24 +98,34 @@ final class MoveCatalog {
     }
 
     static Move find(Connection connection, long id) throws SQLException {
-        return read(connection, " WHERE id = ?", id).stream()
+        return read(connection, " WHERE move.id = ? ORDER BY m.shard", id).stream()
                 .findFirst()
                 .orElseThrow(() -> new MoveRefusedException(
                         "no move %s is in progress".formatted(id),
                         Advice.of("see %s and %s", CliCommand.MOVE_STATUS, CliCommand.MAP_HISTORY)));
     }
 
-    /** A move whose shards are gone has ended since its own row was read. */
+    /** A line of the answer; without a shard if the move has none. */
+    private record Line(Move move, @Nullable MoveShard shard) {}
+
     private static List<Move> read(Connection connection, String which, Object... values) throws SQLException {
-        return Sql.list(connection, MOVES + which, row -> read(connection, row), values).stream()
-                .filter(move -> !move.shards().isEmpty())
+        Map<Long, List<Line>> lines = new LinkedHashMap<>();
+        for (Line line : Sql.list(connection, MOVES + which, MoveCatalog::readLine, values)) {
+            lines.computeIfAbsent(line.move().id(), id -> new ArrayList<>()).add(line);
+        }
+        return lines.values().stream()
+                .map(its -> its.get(0)
+                        .move()
+                        .with(its.stream()
+                                .map(Line::shard)
+                                .filter(Objects::nonNull)
+                                .toList()))
                 .toList();
     }
 
-    private static Move read(Connection connection, ResultSet row) throws SQLException {
-        long id = row.getLong(1);
-        return new Move(
-                id,
+    private static Line readLine(ResultSet row) throws SQLException {
+        Move move = new Move(
+                row.getLong(1),
                 row.getString(2),
                 row.getString(3),
                 row.getString(4),
@@ -121,24 +135,25 @@ final class MoveCatalog {
                 row.getString(8),
                 row.getString(9),
                 Optional.ofNullable(row.getObject(10, OffsetDateTime.class)).map(OffsetDateTime::toInstant),
-                Sql.list(connection, SHARDS, MoveCatalog::readShard, id));
+                List.of());
+        return new Line(move, row.getString(11) == null ? null : readShard(row));
     }
 
     private static MoveShard readShard(ResultSet row) throws SQLException {
-        Long mark = row.getObject(5, Long.class);
-        Double pause = row.getObject(9, Double.class);
-        OffsetDateTime switched = row.getObject(10, OffsetDateTime.class);
-        OffsetDateTime progressed = row.getObject(11, OffsetDateTime.class);
+        Long mark = row.getObject(15, Long.class);
+        Double pause = row.getObject(19, Double.class);
+        OffsetDateTime switched = row.getObject(20, OffsetDateTime.class);
+        OffsetDateTime progressed = row.getObject(21, OffsetDateTime.class);
         return new MoveShard(
-                row.getInt(1),
-                ShardPhase.of(row.getString(2)),
-                row.getString(3),
-                row.getLong(4),
+                row.getInt(11),
+                ShardPhase.of(row.getString(12)),
+                row.getString(13),
+                row.getLong(14),
                 mark == null ? OptionalLong.empty() : OptionalLong.of(mark),
-                row.getLong(6),
+                row.getLong(16),
                 Optional.ofNullable(progressed).map(OffsetDateTime::toInstant),
-                row.getLong(7),
-                Verified.of(row.getString(8)),
+                row.getLong(17),
+                Verified.of(row.getString(18)),
                 pause == null ? OptionalDouble.empty() : OptionalDouble.of(pause),
                 Optional.ofNullable(switched).map(OffsetDateTime::toInstant));
     }

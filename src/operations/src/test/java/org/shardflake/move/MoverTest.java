@@ -113,7 +113,6 @@ class MoverTest {
         assertThat(mover.moves()).isEmpty();
     }
 
-    /** Its row is read before its shards are. */
     @Test
     void aMoveThatEndsWhileItIsReadIsOver() throws Exception {
         long id = mover.record("db1", "db2", ShardSet.of(3), "").id();
