@@ -5,18 +5,32 @@
 package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,6 +38,7 @@ import org.shardflake.cli.Cli.Result;
 import org.shardflake.cluster.ManagedRole;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
+import org.shardflake.router.ShardRouter;
 
 /** Commands whose password is printed by a program, on servers that ask for it by SCRAM. */
 final class PasswordCommandTest {
@@ -32,6 +47,10 @@ final class PasswordCommandTest {
     static final PostgresExtension postgres = PostgresExtension.servers(3);
 
     private static final String ROLE = "asked_by_command";
+    private static final Map<String, String> LASTING =
+            Map.of("SHARDFLAKE_REPLICATION_USER", "lasting", "SHARDFLAKE_REPLICATION_PASSWORD", "it lasts");
+    private static final Duration SOON = Duration.ofMinutes(2);
+    private static final Duration SHORTLY = Duration.ofMillis(10);
 
     private static CliInstallation installation;
 
@@ -141,6 +160,89 @@ final class PasswordCommandTest {
     }
 
     @Test
+    void shardsMoveUnderLoadWhilePasswordsAreReplaced() throws Exception {
+        rotateWhileShardsMove(2);
+    }
+
+    @Test
+    @Tag("full")
+    void shardsMoveUnderLoadThroughFiftyRotations() throws Exception {
+        rotateWhileShardsMove(50);
+    }
+
+    /** Servers refuse the old password at once, and the new one is handed out later, as by services that change it at the server first. */
+    private static void rotateWhileShardsMove(int rotations) throws Exception {
+        String count =
+                "SELECT count(*) FROM shardflake_catalog.move WHERE phase IN ('copying', 'catching up', 'following')";
+        AtomicReference<String> current = new AtomicReference<>("first secret");
+        AtomicBoolean ends = new AtomicBoolean();
+        AtomicLong written = new AtomicLong();
+        AtomicInteger moved = new AtomicInteger();
+        installation.execute(0, "TRUNCATE shard_0001.note");
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try (ShardRouter router = ShardRouter.builder()
+                .catalog(url(0))
+                .poolSize(2)
+                .credentials(ROLE, null)
+                .credentials(login -> Objects.requireNonNull(current.get()))
+                .build()) {
+            Future<?> writes = threads.submit(() -> {
+                while (!ends.get()) {
+                    router.run(1, tx -> {
+                        try (Statement insert = tx.connection().createStatement()) {
+                            insert.execute(tx.sql("INSERT INTO ${shard.schema}.note (uid) VALUES (1)"));
+                            // It stays in the session, which is therefore replaced.
+                            insert.execute("PREPARE left_here AS SELECT 1");
+                        }
+                    });
+                    written.incrementAndGet();
+                }
+                return true;
+            });
+            Future<?> moves = threads.submit(() -> {
+                while (!ends.get() || moved.get() % 2 != 0) {
+                    String to = moved.get() % 2 == 0 ? "db2" : "db1";
+                    Result move = launch(LASTING, "move", "run", "--shards=1", "--to=" + to);
+                    assertThat(move.exitCode()).as(move.toString()).isZero();
+                    moved.incrementAndGet();
+                }
+                return true;
+            });
+            BooleanSupplier isOver = () -> moves.isDone() || writes.isDone();
+            for (int rotation = 1; rotation <= rotations && !isOver.getAsBoolean(); rotation++) {
+                String next = "secret of rotation " + rotation;
+                await().atMost(SOON)
+                        .pollInterval(SHORTLY)
+                        .until(() -> isOver.getAsBoolean()
+                                || !installation.query(0, count).equals("0"));
+                password(next);
+                int before = timesAsked();
+                await().atMost(SOON)
+                        .pollInterval(SHORTLY)
+                        .until(() -> isOver.getAsBoolean() || timesAsked() > before + 1);
+                current.set(next);
+                Path file = Files.writeString(directory.resolve("next"), next);
+                Files.move(file, secret, StandardCopyOption.ATOMIC_MOVE);
+                int then = moved.get();
+                await().atMost(SOON).pollInterval(SHORTLY).until(() -> isOver.getAsBoolean() || moved.get() > then);
+            }
+            ends.set(true);
+            moves.get();
+            writes.get();
+        } finally {
+            ends.set(true);
+            threads.shutdownNow();
+        }
+        assertThat(installation.query(0, "SELECT count(*) FROM shard_0001.note"))
+                .isEqualTo(String.valueOf(written.get()));
+    }
+
+    private static int timesAsked() throws IOException {
+        Path asked = directory.resolve("asked");
+        return Files.exists(asked) ? Files.readAllLines(asked).size() : 0;
+    }
+
+    @Test
     void aFailureIsShownWithItsErrorsAndWithoutItsOutput() throws Exception {
         write("echo 'first secret'; echo 'the token has expired: first secret' >&2; exit 7");
 
@@ -206,12 +308,7 @@ final class PasswordCommandTest {
         assertThat(installation.query(0, "SELECT count(*) FROM shardflake_catalog.move"))
                 .isEqualTo("0");
 
-        Result moved = launch(
-                Map.of("SHARDFLAKE_REPLICATION_USER", "lasting", "SHARDFLAKE_REPLICATION_PASSWORD", "it lasts"),
-                "move",
-                "run",
-                "--shards=0",
-                "--to=db2");
+        Result moved = launch(LASTING, "move", "run", "--shards=0", "--to=db2");
 
         assertThat(moved.err()).doesNotContain("error:", "it lasts");
         assertThat(moved.exitCode()).isZero();
@@ -220,9 +317,7 @@ final class PasswordCommandTest {
     /** The server that sends is asked by name and knows the role; the subscriber has the role's name in its connection string. */
     @Test
     void theDoctorFindsALoginOfMovesWhosePasswordExpires() throws Exception {
-        Map<String, String> login =
-                Map.of("SHARDFLAKE_REPLICATION_USER", "lasting", "SHARDFLAKE_REPLICATION_PASSWORD", "it lasts");
-        assertThat(launch(login, "move", "start", "--shards=2", "--to=db2").exitCode())
+        assertThat(launch(LASTING, "move", "start", "--shards=2", "--to=db2").exitCode())
                 .isZero();
 
         installation.execute(0, "ALTER ROLE lasting VALID UNTIL '2999-12-31 23:59:59Z'");
@@ -234,7 +329,8 @@ final class PasswordCommandTest {
         Result over = launch(Map.of(), "doctor");
         installation.execute(0, "ALTER ROLE lasting VALID UNTIL 'infinity'");
         Result lasts = launch(Map.of(), "doctor");
-        assertThat(launch(login, "move", "cancel", "1", "--yes").exitCode()).isZero();
+        String move = installation.query(0, "SELECT id FROM shardflake_catalog.move");
+        assertThat(launch(LASTING, "move", "cancel", move, "--yes").exitCode()).isZero();
 
         assertThat(soon.out())
                 .containsPattern("warning +db1 +password-expires +the password of role lasting, ")

@@ -31,6 +31,10 @@ final class PasswordCommand implements PasswordSource {
 
     static final Duration LIMIT = Duration.ofSeconds(20);
     private static final Duration KEPT = Duration.ofSeconds(5);
+    /** The time that a service that has replaced a password at the server has to hand out the new one. */
+    private static final Duration HANDED_OUT = Duration.ofSeconds(5);
+
+    private static final Duration AGAIN = Duration.ofMillis(250);
     private static final int MOST_BYTES = 64 * 1024;
     private static final int MOST_LINES = 5;
 
@@ -39,6 +43,10 @@ final class PasswordCommand implements PasswordSource {
     private final Duration limit;
     private final Duration kept;
     private final ConcurrentHashMap<Login, Answer> answers = new ConcurrentHashMap<>();
+    /** Passwords that servers have refused, and those whose successors were waited for in vain. */
+    private final Map<Login, String> refused = new ConcurrentHashMap<>();
+
+    private final Map<Login, String> stayed = new ConcurrentHashMap<>();
 
     /** A password, or the reason why there is none. */
     private record Answer(
@@ -75,15 +83,39 @@ final class PasswordCommand implements PasswordSource {
 
     @Override
     public void refused(Login login, String password) {
+        refused.put(login, password);
         answers.computeIfPresent(login, (key, known) -> password.equals(known.password()) ? null : known);
     }
 
     private Answer answer(Login login) {
         try {
-            return new Answer(run(login), null, System.nanoTime());
+            return new Answer(afterRefusal(login, run(login)), null, System.nanoTime());
         } catch (IOException e) {
             return new Answer(null, e, System.nanoTime());
         }
+    }
+
+    /** A password that stays the refused one is waited for once, since it is probably wrong. */
+    private String afterRefusal(Login login, String first) throws IOException {
+        String old = refused.remove(login);
+        String printed = first;
+        if (!printed.equals(old) || printed.equals(stayed.get(login))) {
+            return printed;
+        }
+        long end = System.nanoTime() + HANDED_OUT.toNanos();
+        while (printed.equals(old) && System.nanoTime() - end < 0) {
+            try {
+                Thread.sleep(AGAIN.toMillis());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IOException("interrupted while waiting for a password that the server does not refuse", e);
+            }
+            printed = run(login);
+        }
+        if (printed.equals(old)) {
+            stayed.put(login, printed);
+        }
+        return printed;
     }
 
     private String run(Login login) throws IOException {
