@@ -11,12 +11,14 @@ import java.io.InputStream;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -26,11 +28,13 @@ import org.shardflake.Server;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.move.AccountShards;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
 import org.shardflake.replication.Replication;
+import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.FunctionLibrary;
 
 /** What doctor and reconcile find and mend: each test breaks what it names. All shards are on db1, and db2 is empty. */
@@ -472,12 +476,67 @@ class DoctorCommandsTest {
                         "\nproblem +db1 +inbound-subscription +subscription own_feed writes to shard_0003.tag, a copy of");
     }
 
+    /** Each kind of reader, on the server that a shard leaves and on the one where it arrives. A slot of another database gets none of its changes. */
     @Test
-    void aReaderOfChangesThatAMoveWouldConfuse() throws SQLException {
-        shards.executeAsUser("db1", "CREATE PUBLICATION audit FOR TABLE shard_0003.tag");
+    void readersOfChangesThatAMoveWouldConfuse() throws SQLException {
+        String leaves =
+                "publication all_tables, publication filtered, publication in_schema, publication one_table, publication some_columns, slot feed (pgoutput, inactive), slot raw (test_decoding, inactive)";
+        String arrives =
+                "publication all_tables, slot target_feed (pgoutput, inactive), slot target_raw (test_decoding, inactive)";
+        shards.execute(
+                "db1",
+                "CREATE TABLE public.other (id bigint PRIMARY KEY); CREATE PUBLICATION all_tables FOR ALL TABLES; CREATE PUBLICATION one_table FOR TABLE shard_0003.tag;"
+                        + " CREATE PUBLICATION in_schema FOR TABLES IN SCHEMA shard_0003; CREATE PUBLICATION filtered FOR TABLE shard_0003.tag WHERE (false);"
+                        + " CREATE PUBLICATION some_columns FOR TABLE shard_0003.tag (account_id, name); CREATE PUBLICATION unrelated FOR TABLE public.other");
+        shards.execute("db2", "CREATE PUBLICATION all_tables FOR ALL TABLES");
+        String otherDatabase = shards.database("db1")
+                .uri()
+                .replace("/" + shards.database("db1").name(), "/postgres");
+        try {
+            slots("db1", "feed", "raw");
+            slots("db2", "target_feed", "target_raw");
+            try (Connection other = ServerUrl.parse(otherDatabase).connect("a test")) {
+                Sql.execute(other, "SELECT pg_create_logical_replication_slot('elsewhere', 'test_decoding')");
+            }
 
-        assertThat(finds("warning", "db1", "change-stream").out())
-                .contains("readers of publication audit do not follow shards that are moved");
+            Cli.Result doctor = launch("doctor");
+            Cli.Result preflight = launch("move", "start", "--shards=3", "--to=db2", "--dry-run");
+            Cli.Result moved = launch("move", "run", "--shards=3", "--to=db2");
+
+            assertThat(doctor.exitCode()).as(doctor.toString()).isEqualTo(ExitCodes.OK);
+            assertThat(doctor.out())
+                    .containsPattern(
+                            "warning +db1 +change-stream +readers of " + Pattern.quote(leaves) + " do not follow")
+                    .containsPattern(
+                            "warning +db2 +change-stream +readers of " + Pattern.quote(arrives) + " do not follow")
+                    .contains("let them read the publication of shardflake cdc create, which follows moves");
+            for (String output : List.of(preflight.out() + preflight.err(), moved.out() + moved.err())) {
+                assertThat(output)
+                        .contains("readers of " + leaves + " get no more changes of these shards when the move is done")
+                        .contains("readers of " + arrives
+                                + " get each row of these shards as an insert when it is copied")
+                        .doesNotContain("unrelated", "elsewhere");
+            }
+            assertThat(preflight.out() + preflight.err())
+                    .contains("have the readers finish with what db1 sends", "shardflake cdc create");
+            assertThat(preflight.exitCode()).as(preflight.toString()).isZero();
+            assertThat(moved.exitCode()).as(moved.toString()).isZero();
+        } finally {
+            String drop =
+                    "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = ANY ('{feed,raw,elsewhere,target_feed,target_raw}') AND database = current_database()";
+            shards.execute("db1", drop);
+            shards.execute("db2", drop);
+            try (Connection other = ServerUrl.parse(otherDatabase).connect("a test")) {
+                Sql.execute(other, drop);
+            }
+        }
+    }
+
+    private void slots(String server, String feed, String raw) throws SQLException {
+        shards.execute(
+                server,
+                "SELECT pg_create_logical_replication_slot('%s', 'pgoutput'), pg_create_logical_replication_slot('%s', 'test_decoding')"
+                        .formatted(feed, raw));
     }
 
     @Test

@@ -10,6 +10,8 @@ import static org.shardflake.doctor.Severity.WARNING;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
 import org.shardflake.replication.ChangeStreams;
@@ -34,14 +36,15 @@ final class ReplicationFindings {
             access.onServer(name, connection -> {
                 List<String> streams = ChangeStreams.find(connection, its);
                 if (!streams.isEmpty()) {
-                    findings.add(
-                            Finding.of(
-                                    WARNING,
-                                    name,
-                                    "change-stream",
-                                    "readers of %s do not follow shards that are moved"
-                                            .formatted(String.join(", ", streams)),
-                                    "before a move: see to it that they finish with what this server sends before they apply what the other one sends, by each row's key"));
+                    findings.add(Finding.of(
+                            WARNING,
+                            name,
+                            "change-stream",
+                            "readers of %s do not follow shards that are moved".formatted(String.join(", ", streams)),
+                            Advice.of(
+                                    "before a move: see to it that they finish with what this server sends before they apply what the other one sends, by each row's key. "
+                                            + ChangeStreams.REMEDY,
+                                    CliCommand.CDC_CREATE)));
                 }
                 for (String found : InboundSubscriptions.find(connection, its)) {
                     findings.add(Finding.of(

@@ -493,11 +493,13 @@ public final class Preflight {
         add(
                 "change-streams-" + server,
                 found.isEmpty() ? Outcome.OK : Outcome.WARNING,
-                found.isEmpty() ? "none" : "readers of %s %s".formatted(shown(found), consequence),
+                found.isEmpty() ? "none" : "readers of %s %s".formatted(String.join(", ", found), consequence),
                 found.isEmpty()
                         ? ""
-                        : "have the readers finish with what %s sends until the cutover before they apply what %s sends, by each row's key; then compare what they have"
-                                .formatted(source.name(), target.name()));
+                        : Advice.of(
+                                "have the readers finish with what %s sends until the cutover before they apply what %s sends, by each row's key; then compare what they have. %s"
+                                        .formatted(source.name(), target.name(), ChangeStreams.REMEDY),
+                                CliCommand.CDC_CREATE));
     }
 
     private void checkChangeStream() throws SQLException {

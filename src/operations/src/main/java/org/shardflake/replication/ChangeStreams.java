@@ -17,6 +17,10 @@ import org.shardflake.jdbc.Sql;
  */
 public final class ChangeStreams {
 
+    /** A format for {@code cdc create}. */
+    public static final String REMEDY =
+            "Or let them read the publication of %s, which follows moves. Drop slots and publications that are not read";
+
     /** A slot of the plugin pgoutput sends what publications have; any other plugin may send every change of its database. */
     private static final String FIND = """
             WITH publication AS (
@@ -29,7 +33,7 @@ public final class ChangeStreams {
                                     WHERE s.pnpubid = p.oid AND n.nspname = ANY (?))))
             SELECT format('publication %s', pubname) AS name FROM publication
              UNION ALL
-            SELECT format('slot %s (%s)', slot_name, plugin) FROM pg_replication_slots
+            SELECT format('slot %s (%s%s)', slot_name, plugin, CASE WHEN NOT active THEN ', inactive' END) FROM pg_replication_slots
              WHERE slot_type = 'logical' AND database = current_database() AND slot_name !~ '^shardflake_[mr][0-9]+_' AND NOT (plugin = 'pgoutput' AND starts_with(slot_name, 'shardflake_cdc_'))
                AND slot_name !~ '^pg_[0-9]+_sync_[0-9]+_' AND (plugin <> 'pgoutput' OR EXISTS (SELECT FROM publication))
              ORDER BY 1

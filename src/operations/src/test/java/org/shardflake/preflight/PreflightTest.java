@@ -240,8 +240,8 @@ class PreflightTest {
         try {
             assertThat(found())
                     .containsExactly(
-                            "warning change-streams-db1: readers of publication pictures, slot feed (pgoutput) get no more changes of these shards when the move is done",
-                            "warning change-streams-db2: readers of publication everything, slot feed (pgoutput) get each row of these shards as an insert when it is copied");
+                            "warning change-streams-db1: readers of publication pictures, slot feed (pgoutput, inactive) get no more changes of these shards when the move is done",
+                            "warning change-streams-db2: readers of publication everything, slot feed (pgoutput, inactive) get each row of these shards as an insert when it is copied");
         } finally {
             shards.execute("db1", "SELECT pg_drop_replication_slot('feed'); DROP PUBLICATION rest");
             shards.execute("db2", "SELECT pg_drop_replication_slot('feed'); DROP PUBLICATION everything");
@@ -260,8 +260,8 @@ class PreflightTest {
         try {
             assertThat(found())
                     .containsExactly(
-                            "warning change-streams-db1: readers of publication filtered, publication named, slot raw (test_decoding) get no more changes of these shards when the move is done",
-                            "warning change-streams-db2: readers of slot raw (test_decoding) get each row of these shards as an insert when it is copied");
+                            "warning change-streams-db1: readers of publication filtered, publication named, slot raw (test_decoding, inactive) get no more changes of these shards when the move is done",
+                            "warning change-streams-db2: readers of slot raw (test_decoding, inactive) get each row of these shards as an insert when it is copied");
         } finally {
             shards.execute(
                     "db1", "SELECT pg_drop_replication_slot('raw'); DROP PUBLICATION filtered; DROP PUBLICATION named");
