@@ -26,7 +26,7 @@ record BootThreeBean(Class<?> type, InvocationHandler handler) implements Factor
 
     static final String HEALTH_INDICATOR = "org.springframework.boot.actuate.health.HealthIndicator";
 
-    private static final String HEALTH = "org.springframework.boot.actuate.health.Health";
+    static final String HEALTH = "org.springframework.boot.actuate.health.Health";
 
     static BootThreeBean health(ObjectProvider<ShardRouter> router) {
         return of(HEALTH_INDICATOR, (proxy, method, arguments) -> health(router.getObject()));
