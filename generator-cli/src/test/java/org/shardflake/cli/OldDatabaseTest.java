@@ -16,19 +16,19 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import org.jooq.Field;
+import org.jooq.Table;
+import org.jooq.impl.DSL;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -43,11 +43,13 @@ import org.shardflake.adopt.AdoptListener;
 import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Poll;
+import org.shardflake.jooq.JooqRouter;
 import org.shardflake.router.Scatter;
 import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardTransaction;
 import org.shardflake.router.ShardWork;
+import org.shardflake.router.exception.CommitOutcomeUnknownException;
 
 /** A router sends work to the old database until the shard has left. Shards 0 to 3 are on db1, 4 to 7 on db2; user 11 belongs to shard 3. */
 class OldDatabaseTest {
@@ -84,67 +86,106 @@ class OldDatabaseTest {
                 .build();
     }
 
-    /** An order of a writer, and its acknowledged changes. */
-    private static final class Order {
-
-        private final int user;
-        private boolean isOfOld;
-        private int inOld;
-        private int inShard;
-
-        private Order(int user) {
-            this.user = user;
-        }
-
-        private boolean note(String schema) {
-            boolean isOld = schema.equals("shop");
-            inOld += isOld ? 1 : 0;
-            inShard += isOld ? 0 : 1;
-            return isOld;
+    private static ShardSet reverse(ShardSet shards) {
+        try (DatabaseAdopter adopter = AdoptSlicesTest.adopter(postgres, AdoptListener.NONE)) {
+            return adopter.reverse(shards).over();
         }
     }
 
-    /** Changes orders and reads them back, by the router's transactions and by those of a framework. It knows of no old database. */
+    /** Places where changes were acknowledged, by the schema of the work. */
+    private record Counts(AtomicInteger inOld, AtomicInteger inShards, AtomicInteger unknown) {
+
+        Counts() {
+            this(new AtomicInteger(), new AtomicInteger(), new AtomicInteger());
+        }
+    }
+
+    /**
+     * Changes orders and reads them back: by the router's transactions, by jOOQ, by those of a framework and outside of transactions, each by one of
+     * two routers, of which one may know less. The work knows of no old database. Nothing that it does may fail.
+     */
     private static final class Writer {
 
-        private final ShardRouter router;
+        private final List<ShardRouter> routers;
+        private final Counts counts;
         private final Random random;
         private final int first;
-        private final Map<Integer, Order> orders = new TreeMap<>();
+        /** What was acknowledged: the number of changes, by the id of the order. */
+        private final Map<Integer, Integer> orders = new TreeMap<>();
 
-        private Writer(ShardRouter router, long seed, int number) {
-            this.router = router;
+        private Writer(List<ShardRouter> routers, Counts counts, long seed, int number) {
+            this.routers = routers;
+            this.counts = counts;
             this.random = new Random(seed + number);
             this.first = FIRST * (number + 1);
         }
 
-        private void run(AtomicBoolean stop, Set<Integer> written) throws SQLException {
+        private ShardRouter router() {
+            return routers.get(random.nextInt(routers.size()));
+        }
+
+        private void run(AtomicBoolean stop) throws SQLException {
             while (!stop.get()) {
                 int user = random.nextInt(1, 41);
-                Order order = orders.get(first + user);
-                if (order == null) {
-                    order = new Order(user);
-                    String schema = router.write(
+                int id = first + user;
+                try {
+                    String schema = orders.containsKey(id) ? update(user, id) : insert(user, id);
+                    (schema.equals("shop") ? counts.inOld : counts.inShards).incrementAndGet();
+                    orders.merge(id, 1, Integer::sum);
+                } catch (CommitOutcomeUnknownException e) {
+                    resolve(user, id);
+                } catch (SQLException e) {
+                    if (!(e.getCause() instanceof CommitOutcomeUnknownException)) {
+                        throw e;
+                    }
+                    resolve(user, id);
+                }
+                assertThat(read(user, id))
+                        .as("order %s of shard %s", id, user % 8)
+                        .isEqualTo(orders.getOrDefault(id, 0));
+            }
+        }
+
+        /** Reads back whether a commit that was cut off was done, as its message says. */
+        private void resolve(int user, int id) throws SQLException {
+            counts.unknown.incrementAndGet();
+            int before = orders.getOrDefault(id, 0);
+            int now = read(user, id);
+            assertThat(now).isBetween(before, before + 1);
+            if (now > 0) {
+                orders.put(id, now);
+            }
+        }
+
+        private String insert(int user, int id) throws SQLException {
+            return router().write(
                             user,
                             tx -> change(
                                     tx,
-                                    "INSERT INTO ${shard.schema}.orders VALUES (%s, %s, 'code %1$s', '0')"
-                                            .formatted(first + user, user)));
-                    order.isOfOld = schema.equals("shop");
-                    orders.put(first + user, order);
-                }
-                String update = "UPDATE %sorders SET note = note::integer + 1 WHERE id = " + (first + user);
-                boolean isOld = order.note(
-                        random.nextBoolean()
-                                ? router.write(user, tx -> change(tx, update.formatted("${shard.schema}.")))
-                                : framework(user, update.formatted("")));
-                if (!isOld) {
-                    written.add(user % 8);
-                }
-                int noted = router.<Integer, SQLException>read(
-                        user, tx -> number(tx, "SELECT note FROM ${shard.schema}.orders WHERE id = " + (first + user)));
-                assertThat(noted).isEqualTo(order.inOld + order.inShard);
-            }
+                                    "INSERT INTO ${shard.schema}.orders VALUES (%s, %s, 'code %1$s', '1')"
+                                            .formatted(id, user)));
+        }
+
+        private String update(int user, int id) throws SQLException {
+            String update = "UPDATE %sorders SET note = note::integer + 1 WHERE id = " + id;
+            return switch (random.nextInt(4)) {
+                case 0 -> router().write(user, tx -> change(tx, update.formatted("${shard.schema}.")));
+                case 1 ->
+                    new JooqRouter(router(), "shard").<String, SQLException>write(user, dsl -> {
+                        assertThat(dsl.update(ORDERS)
+                                        .set(
+                                                NOTE,
+                                                NOTE.cast(Integer.class).plus(1).cast(String.class))
+                                        .where(ID.eq(id))
+                                        .execute())
+                                .isEqualTo(1);
+                        return dsl.fetchValue("SELECT current_schema()", String.class) instanceof String schema
+                                ? schema
+                                : "";
+                    });
+                case 2 -> attempt(user, update.formatted(""), true);
+                default -> attempt(user, update.formatted(""), false);
+            };
         }
 
         private String change(ShardTransaction tx, String sql) throws SQLException {
@@ -157,19 +198,14 @@ class OldDatabaseTest {
             return tx.schema();
         }
 
-        private static int number(ShardTransaction tx, String sql) throws SQLException {
-            try (Statement statement = tx.connection().createStatement();
-                    ResultSet row = statement.executeQuery(tx.sql(sql))) {
-                row.next();
-                return row.getInt(1);
-            }
-        }
-
-        private String framework(int user, String sql) throws SQLException {
-            return router.attempt(ShardKey.uid(user), true, attempt -> {
+        private String attempt(int user, String sql, boolean readsFirst) throws SQLException {
+            return router().attempt(ShardKey.uid(user), true, attempt -> {
                 try (Connection connection = attempt.connection()) {
                     connection.setAutoCommit(false);
                     try (PreparedStatement statement = connection.prepareStatement(sql)) {
+                        if (readsFirst) {
+                            number(connection, "SELECT count(*) FROM users");
+                        }
                         assertThat(statement.executeUpdate()).isEqualTo(1);
                         String schema = connection.getSchema();
                         connection.commit();
@@ -181,76 +217,116 @@ class OldDatabaseTest {
                 }
             });
         }
+
+        /** The changes that an order has; 0 if it is not there. */
+        private int read(int user, int id) throws SQLException {
+            String sql = "SELECT note FROM %sorders WHERE id = " + id;
+            return switch (random.nextInt(3)) {
+                case 0 ->
+                    router().<Integer, SQLException>read(
+                                    user, tx -> number(tx.connection(), tx.sql(sql.formatted("${shard.schema}."))));
+                case 1 ->
+                    new JooqRouter(router(), "shard")
+                            .<Integer, SQLException>read(
+                                    user,
+                                    dsl -> dsl.select(NOTE.cast(Integer.class))
+                                            .from(ORDERS)
+                                            .where(ID.eq(id))
+                                            .fetchOptionalInto(Integer.class)
+                                            .orElse(0));
+                default -> alone(user, sql.formatted(""));
+            };
+        }
+
+        /** Outside of transactions the router doesn't know that a statement only reads, so the application repeats one that was cut off. */
+        private int alone(int user, String sql) throws SQLException {
+            while (true) {
+                try {
+                    return router().<Integer, SQLException>attempt(ShardKey.uid(user), true, attempt -> {
+                        try (Connection connection = attempt.connection()) {
+                            return number(connection, sql);
+                        }
+                    });
+                } catch (SQLException e) {
+                    if (!String.valueOf(e.getSQLState()).matches("57P0.|08.*")) {
+                        throw e;
+                    }
+                    counts.unknown.incrementAndGet();
+                }
+            }
+        }
+
+        private static int number(Connection connection, String sql) throws SQLException {
+            try (Statement statement = connection.createStatement();
+                    ResultSet row = statement.executeQuery(sql)) {
+                return row.next() ? row.getInt(1) : 0;
+            }
+        }
     }
 
+    private static final Table<?> ORDERS = DSL.table(DSL.name("shard", "orders"));
+    private static final Field<Integer> ID = DSL.field(DSL.name("id"), Integer.class);
+    private static final Field<String> NOTE = DSL.field(DSL.name("note"), String.class);
+
     @Test
-    void nobodyNoticesThatShardsLeave() throws Exception {
-        leave(new Random().nextLong(), 4);
+    void nobodyNoticesThatShardsLeaveAndComeBack() throws Exception {
+        leaveAndComeBack(new Random().nextLong(), 4, false);
     }
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2})
     @Tag("full")
-    void nobodyNoticesThatShardsLeaveForLong(long seed) throws Exception {
-        leave(seed, 1);
+    void nobodyNoticesThatShardsLeaveAndComeBackForLong(long seed) throws Exception {
+        leaveAndComeBack(seed, 12, true);
     }
 
-    /** Shards leave in random order under writers; an acknowledged change is in one place, and the next read finds it. */
-    private void leave(long seed, int concurrently) throws Exception {
+    /** An acknowledged change is in the place that has the shard, and the next read finds it there. */
+    private void leaveAndComeBack(long seed, int turns, boolean isTroubled) throws Exception {
         cutOver(ShardSet.of());
-        List<Integer> shards = new ArrayList<>(IntStream.range(0, 8).boxed().toList());
-        Collections.shuffle(shards, new Random(seed));
-        AtomicBoolean stop = new AtomicBoolean();
-        Set<Integer> written = ConcurrentHashMap.newKeySet();
-        ExecutorService threads = Executors.newFixedThreadPool(4);
-        List<Writer> writers = new ArrayList<>();
-        try (ShardRouter router = router()) {
-            List<Future<?>> running = new ArrayList<>();
-            for (int number = 0; number < 4; number++) {
-                Writer writer = new Writer(router, seed, number);
-                writers.add(writer);
-                running.add(threads.submit(() -> {
-                    writer.run(stop, written);
-                    return null;
-                }));
-            }
-            for (int i = 0; i < 8; i += concurrently) {
-                cutOver(ShardSet.of(shards.subList(i, i + concurrently).stream()
-                        .mapToInt(shard -> shard)
-                        .toArray()));
-            }
-            boolean areAllWritten = Poll.everyMillis(5, Duration.ofMinutes(1))
-                    .until(() -> written.size() == 8 || running.stream().anyMatch(Future::isDone));
-            stop.set(true);
-            for (Future<?> one : running) {
-                one.get();
-            }
-            assertThat(areAllWritten).isTrue();
-        } finally {
-            stop.set(true);
-            threads.shutdown();
-        }
-
-        Map<Integer, String> wanted = new TreeMap<>();
-        Map<Integer, String> wantedInOld = new TreeMap<>();
-        int inOld = 0;
-        for (Writer writer : writers) {
-            for (Map.Entry<Integer, Order> one : writer.orders.entrySet()) {
-                Order order = one.getValue();
-                wanted.put(one.getKey(), "%s: %s".formatted(order.user % 8, order.inOld + order.inShard));
-                if (order.isOfOld) {
-                    wantedInOld.put(one.getKey(), "%s: %s".formatted(order.user % 8, order.inOld));
+        Random random = new Random(seed);
+        Counts counts = new Counts();
+        int troubles = 0;
+        try (ShardRouter router = router();
+                ShardRouter other = router()) {
+            List<Writer> writers = IntStream.range(0, 4)
+                    .mapToObj(number -> new Writer(List.of(router, other), counts, seed, number))
+                    .toList();
+            try (Running running = new Running(writers)) {
+                for (int turn = 0; turn < turns; turn++) {
+                    // Shard 7 stays, or the adoption would end.
+                    ShardSet some = ShardSet.of(random.ints(5, 0, 7).toArray());
+                    if (isTroubled && random.nextInt(3) == 0) {
+                        trouble(random);
+                        troubles++;
+                    }
+                    if (turn % 2 == 0) {
+                        cutOver(some);
+                    } else {
+                        reverse(some);
+                    }
+                    running.awaitMore(counts, 40);
                 }
-                inOld += order.inOld;
+                cutOver(ShardSet.of(1, 2, 3, 5));
+                running.awaitMore(counts, 40);
+                assertThat(reverse(ShardSet.of(1, 5)).stream()).contains(2, 3).doesNotContain(1, 5);
+                running.awaitMore(counts, 40);
             }
+            check(writers, seed);
+            try (Running running = new Running(writers)) {
+                cutOver(ShardSet.range(0, 7));
+                running.awaitMore(counts, 40);
+            }
+            check(writers, seed);
+            assertThat(places()).hasSize(8).doesNotContainValue(OLD);
         }
-        assertThat(inOld).isPositive();
-        Map<Integer, String> found = new TreeMap<>();
-        for (int shard = 0; shard < 8; shard++) {
-            found.putAll(orders(shard / 4, Sharding.schema(shard), String.valueOf(shard)));
+        assertThat(counts.inOld).hasPositiveValue();
+        assertThat(counts.inShards).hasPositiveValue();
+        if (!isTroubled) {
+            assertThat(counts.unknown).hasValue(0);
         }
-        assertThat(found).as("seed %s", seed).isEqualTo(wanted);
-        assertThat(orders(OLD, "shop", "user_id % 8")).as("seed %s", seed).isEqualTo(wantedInOld);
+        System.out.printf(
+                "seed %s: %s changes in the old database, %s in shards; %s troubles cut off %s statements%n",
+                seed, counts.inOld, counts.inShards, troubles, counts.unknown);
         try (ShardRouter restarted = router()) {
             assertThat(restarted.<String, RuntimeException>write(11, ShardTransaction::schema))
                     .isEqualTo("shop"); // enter() runs with the first statement, and there was none.
@@ -258,12 +334,96 @@ class OldDatabaseTest {
         }
     }
 
-    private static Map<Integer, String> orders(int server, String schema, String shard) throws SQLException {
+    /** The application's sessions in one database end, or its server does. */
+    private void trouble(Random random) throws SQLException {
+        int database = random.nextInt(3);
+        if (random.nextInt(3) == 0) {
+            postgres.database(database).server().crash();
+            postgres.database(database).server().start();
+        } else {
+            installation.execute(
+                    database,
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()");
+        }
+    }
+
+    /** Writers at work, until it is closed. */
+    private static final class Running implements AutoCloseable {
+
+        private final AtomicBoolean stop = new AtomicBoolean();
+        private final ExecutorService threads = Executors.newCachedThreadPool();
+        private final List<Future<?>> all = new ArrayList<>();
+
+        private Running(List<Writer> writers) {
+            for (Writer writer : writers) {
+                all.add(threads.submit(() -> {
+                    writer.run(stop);
+                    return null;
+                }));
+            }
+        }
+
+        private void awaitMore(Counts counts, int more) throws Exception {
+            int wanted = counts.inOld.get() + counts.inShards.get() + more;
+            boolean isDone = Poll.everyMillis(5, Duration.ofMinutes(1))
+                    .until(() -> counts.inOld.get() + counts.inShards.get() >= wanted
+                            || all.stream().anyMatch(Future::isDone));
+            for (Future<?> one : all) {
+                if (one.isDone()) {
+                    one.get();
+                }
+            }
+            assertThat(isDone).isTrue();
+        }
+
+        @Override
+        public void close() throws Exception {
+            stop.set(true);
+            threads.shutdown();
+            for (Future<?> one : all) {
+                one.get();
+            }
+        }
+    }
+
+    /** The database that has each shard, as the old one says. */
+    private Map<Integer, Integer> places() throws SQLException {
+        Map<Integer, Integer> places = new TreeMap<>();
+        String over = installation.query(
+                OLD, "SELECT string_agg(shard || ':' || (over_since IS NOT NULL), ',') FROM shardflake_adopt.slice");
+        for (String one : over.split(",", -1)) {
+            int shard = Integer.parseInt(one.split(":", -1)[0]);
+            places.put(shard, one.endsWith("true") ? shard / 4 : OLD);
+        }
+        return places;
+    }
+
+    /** Compares what was acknowledged with the rows in the database that has each shard. */
+    private void check(List<Writer> writers, long seed) throws SQLException {
+        Map<Integer, Integer> places = places();
+        for (int shard = 0; shard < 8; shard++) {
+            Map<Integer, String> wanted = new TreeMap<>();
+            for (Writer writer : writers) {
+                for (Map.Entry<Integer, Integer> order : writer.orders.entrySet()) {
+                    if ((order.getKey() - writer.first) % 8 == shard) {
+                        wanted.put(order.getKey(), String.valueOf(order.getValue()));
+                    }
+                }
+            }
+            int place = places.getOrDefault(shard, OLD);
+            assertThat(orders(place, place == OLD ? "shop" : Sharding.schema(shard), shard))
+                    .as("seed %s, shard %s in database %s", seed, shard, place)
+                    .isEqualTo(wanted);
+        }
+    }
+
+    private static Map<Integer, String> orders(int database, String schema, int shard) throws SQLException {
         Map<Integer, String> orders = new TreeMap<>();
-        try (Connection connection = postgres.database(server).connect();
+        try (Connection connection = postgres.database(database).connect();
                 Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery("SELECT id, concat(%s, ': ', note) FROM %s.orders WHERE id >= %s"
-                        .formatted(shard, schema, FIRST))) {
+                ResultSet row =
+                        statement.executeQuery("SELECT id, note FROM %s.orders WHERE id >= %s AND user_id %% 8 = %s"
+                                .formatted(schema, FIRST, shard))) {
             while (row.next()) {
                 orders.put(row.getInt(1), row.getString(2));
             }
@@ -285,17 +445,35 @@ class OldDatabaseTest {
     void aShardThatComesBackIsFoundInTheOldDatabase() throws SQLException {
         cutOver(ShardSet.of(3));
         try (ShardRouter router = router();
-                ShardRouter reader = router()) {
+                ShardRouter reader = router();
+                ShardRouter alone = router()) {
             assertThat(schemaOf(router, 11)).isEqualTo("shard_0003");
             assertThat(schemaOf(router, 12)).isEqualTo("shop");
             assertThat(schemaRead(reader, 11)).isEqualTo("shard_0003");
+            assertThat(schemaAlone(alone)).isEqualTo("shard_0003");
 
             installation.execute(0, "SELECT shardflake.fence_shard(3)");
-            installation.execute(OLD, "UPDATE shardflake_adopt.slice SET over_since = NULL WHERE shard = 3");
+            // It is on its way, and its rows are still those of the shard.
+            assertThat(schemaAlone(alone)).isEqualTo("shard_0003");
+            installation.execute(0, "SELECT shardflake.unfence_shard(3)");
 
+            reverse(ShardSet.of(3));
             assertThat(schemaOf(router, 11)).isEqualTo("shop");
             assertThat(schemaRead(reader, 11)).isEqualTo("shop");
+            assertThat(schemaAlone(alone)).isEqualTo("shop");
         }
+    }
+
+    /** The schema of work that only reads, outside of transactions, and is not run again. */
+    private static String schemaAlone(ShardRouter router) throws SQLException {
+        return router.attempt(ShardKey.uid(11), false, attempt -> {
+            try (Connection connection = attempt.connection();
+                    Statement statement = connection.createStatement();
+                    ResultSet row = statement.executeQuery("SELECT current_schema() FROM users WHERE id = 11")) {
+                assertThat(row.next()).isTrue();
+                return row.getString(1);
+            }
+        });
     }
 
     private static String schemaRead(ShardRouter router, int user) throws SQLException {

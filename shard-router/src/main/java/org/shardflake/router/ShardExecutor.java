@@ -458,13 +458,22 @@ final class ShardExecutor {
     /** Lends a connection to the server of a shard. */
     AttemptConnection.Loan lend(int shard) {
         enter();
+        boolean hasLeft = false;
         try {
             while (true) {
                 Routes route = routes();
+                ServerPool pool = route.pool(shard);
                 try {
-                    LeasedConnection connection = route.pool(shard).connection(Access.WRITE, shard);
-                    if (isAdmitted(connection, route.pool(shard))) {
+                    LeasedConnection connection = pool.connection(Access.WRITE, shard);
+                    // A shard on its way back is closed on its server, which has its rows until the old database has
+                    // them.
+                    if ((hasLeft && !pool.isOld()) || isAdmitted(connection, pool)) {
                         return new AttemptConnection.Loan(route, connection);
+                    }
+                    if (pool.isOld()) {
+                        hasLeft = true;
+                    } else {
+                        pools.lookAgain(shard);
                     }
                 } catch (PoolClosedException e) {
                     pools.checkCut();
@@ -475,7 +484,7 @@ final class ShardExecutor {
         }
     }
 
-    /** Whether the shard is there; otherwise the connection is given back, and the routes have changed. */
+    /** Whether the shard is there; otherwise the connection is given back. */
     private static boolean isAdmitted(LeasedConnection connection, ServerPool pool) {
         boolean isAdmitted = false;
         try {

@@ -94,6 +94,11 @@ public final class ServerPool {
         return server;
     }
 
+    /** Whether this is the database that shards leave. */
+    public boolean isOld() {
+        return old != null;
+    }
+
     /** Starts connecting to the primary in the background. A failure is reported to the first user. */
     void open() {
         try {

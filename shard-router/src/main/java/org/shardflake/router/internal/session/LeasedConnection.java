@@ -46,6 +46,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
     public static final int MANY_SHARDS = ShardConnections.NO_SHARD;
 
     private static final String ASK_AND_COMMIT = "SELECT shardflake.require_open(?); COMMIT";
+    private static final String ASK = "SELECT shardflake.require_open(?::pg_catalog.regclass)";
     private static final int OID_OF_REGCLASS = 2205;
     /** The number of cancels, for about five seconds; see {@link RunningReads#cancel}. */
     private static final int MAX_CANCELS = 8;
@@ -142,9 +143,27 @@ public class LeasedConnection extends ForwardingConnection implements Executions
         return shard;
     }
 
-    /** Whether the database has the shard: an {@linkplain OldDatabase old} one is asked. Outside a transaction that may change at any time. */
+    /**
+     * Whether the database has the shard: an {@linkplain OldDatabase old} one is asked, and if there is one, a server whether the shard is open, since
+     * no map tells of a shard that goes back. Outside a transaction that may change at any time.
+     */
     public boolean isAdmitted() throws SQLException {
-        return true;
+        if (!lender.asksForReads()
+                || !lender.asksWithCommit()
+                || lender.openShards().isKnownOpen(shard)) {
+            return true;
+        }
+        try (PreparedStatement statement = pooled.prepareStatement(ASK)) {
+            statement.setString(1, Sharding.schema(shard) + ".id_seq");
+            statement.execute();
+            return true;
+        } catch (SQLException e) {
+            if (SqlFailure.isFence(e)) {
+                return false;
+            }
+            lender.failed(e);
+            throw e;
+        }
     }
 
     /** The schema of the shard that this was lent for. */
