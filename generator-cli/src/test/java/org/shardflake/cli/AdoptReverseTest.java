@@ -551,8 +551,7 @@ class AdoptReverseTest {
         }
         assertThat(command("reverse", options, "--shards=3").out())
                 .isEqualTo("no shard had to come back\n3 shards have left the old database\n");
-        assertThat(installation.launch("doctor", "--fix").out()).contains("may have come back");
-        assertThat(fenced()).isEqualTo("1");
+        saysWhereShardsAre();
         Cli.Result finish = installation.launch("adopt", "run", options[0], options[1], options[2], "--finish");
         assertThat(finish.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(finish.err()).contains("shard 3 has come back");
@@ -574,6 +573,30 @@ class AdoptReverseTest {
         Cli.Result cancelled = installation.launch("adopt", "run", options[0], options[1], "--cancel", "--yes");
         assertThat(cancelled.exitCode()).as(cancelled.toString()).isZero();
         assertThat(fenced()).isEqualTo("0");
+    }
+
+    /** Shards 0 to 2 have left, 3 has come back. */
+    private void saysWhereShardsAre() throws SQLException {
+        assertThat(installation.launch("adopt", "status").out())
+                .contains(": shards 3-7 are in it; shard 3 of these has come back; shards 0-2 have left\n");
+        assertThat(installation.launch("adopt", "status", "-o=json").out())
+                .contains("\"remaining\":\"3-7\",\"over\":\"0-2\",\"back\":\"3\"");
+        // As a command that was killed leaves shard 1, and a person shard 2.
+        installation.execute(OLD, "INSERT INTO shardflake_adopt.fenced VALUES (1)");
+        installation.execute(0, "SELECT shardflake.fence_shard(1), shardflake.fence_shard(2)");
+        assertThat(installation.launch("adopt", "status").out()).contains("writes to shard 1 are refused");
+        Cli.Result doctor = installation.launch("doctor", "--fix");
+        assertThat(doctor.exitCode()).isNotZero();
+        assertThat(doctor.out())
+                .containsPattern("warning +db1 +shard-closed +refuses writes to shard 3, which has come back")
+                .containsPattern(
+                        "problem +db1 +shard-closed +refuses writes to shard 1, which a command that has ended")
+                .containsPattern("problem +db1 +shard-closed +refuses writes to shard 2, which the shard map gives it")
+                .contains("while no command of the adoption runs, open it with SELECT shardflake.unfence_shard(2)");
+        assertThat(fenced()).isEqualTo("3");
+        installation.execute(0, "SELECT shardflake.unfence_shard(2)");
+        cutOver(ShardSet.of());
+        assertThat(fenced()).isEqualTo("1");
     }
 
     private Cli.Result command(String name, String[] options, String... more) {

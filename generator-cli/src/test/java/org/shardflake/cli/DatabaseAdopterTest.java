@@ -395,6 +395,9 @@ class DatabaseAdopterTest {
                 .containsPattern("shop.scan +scan +following +300 +6 +[0-9]+ s ")
                 .containsPattern("shop.users +users +following +40 +0 +- ");
         assertThat(installation.launch("doctor").out()).doesNotContain("adoption-behind", "adoption-closed");
+        installation.execute(0, "SELECT shardflake.fence_shard(3)");
+        assertThat(installation.launch("doctor", "--fix").out())
+                .containsPattern("fixed +db1 +shard-closed +refuses writes to shard 3, which the shard map gives it");
         installation.execute(OLD, """
                 UPDATE shardflake_adopt.adoption SET state = 'CLOSED' WHERE source = 'shop.users';
                 DO $$ BEGIN EXECUTE (SELECT format('UPDATE shardflake_adopt.changes_%s SET shardflake_at = now() - interval %L', id, '2 hours')

@@ -289,6 +289,9 @@ final class Metrics {
         Gauge age =
                 gauge("shardflake_adoption_change_age_seconds", "Age of the oldest of these changes; 0 without any.");
         Gauge running = gauge("shardflake_adoption_running", "Whether a command works on the adoption.");
+        Gauge shards = gauge(
+                "shardflake_adoption_shards",
+                "Shards by their place: in the old database (never left it), back in it, or over.");
         for (AdoptionStatus status : snapshot.adoptions()) {
             String[] labels = {
                 "adoption",
@@ -310,6 +313,13 @@ final class Metrics {
                 changes.add(progress.changes(), labels);
                 age.add(progress.age().toSeconds(), labels);
                 running.add(truth(progress.isWorkedOn()), labels);
+                progress.slices().ifPresent(slices -> {
+                    int back = slices.back().size();
+                    shards.add(
+                            slices.remaining().size() - back, Labels.of(labels).add("place", "old"));
+                    shards.add(back, Labels.of(labels).add("place", "back"));
+                    shards.add(slices.over().size(), Labels.of(labels).add("place", "over"));
+                });
             });
         }
     }

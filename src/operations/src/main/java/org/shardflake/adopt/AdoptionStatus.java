@@ -56,6 +56,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
      * @param oldest when the first of them was made; empty if no change waits, or the journal has no times
      * @param age how long ago that was, by the clock of the old database
      * @param isWorkedOn whether a command works on the table now
+     * @param slices where the shards are; empty until a cutover has prepared the table
      */
     public record Progress(
             AdoptState state,
@@ -63,7 +64,8 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
             long changes,
             Optional<Instant> oldest,
             Duration age,
-            boolean isWorkedOn) {}
+            boolean isWorkedOn,
+            Optional<Slices> slices) {}
 
     /**
      * Asks the old database of each adoption. Those that do not answer have their reason as the problem.
@@ -134,6 +136,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
         boolean isWorkedOn = new AdvisoryLock("shardflake adopt " + its.source())
                 .holder(connection)
                 .isPresent();
+        Optional<Slices> slices = new SliceFence(connection).slices(its.source());
         return Sql.list(
                         connection,
                         CHANGES.formatted(its.id(), MOST_CHANGES),
@@ -144,7 +147,8 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
                                 Optional.ofNullable(row.getObject(2, OffsetDateTime.class))
                                         .map(OffsetDateTime::toInstant),
                                 Duration.ofSeconds(Math.max(0, row.getLong(3))),
-                                isWorkedOn))
+                                isWorkedOn,
+                                slices))
                 .get(0);
     }
 

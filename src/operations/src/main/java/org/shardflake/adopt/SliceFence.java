@@ -13,7 +13,9 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
+import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -145,10 +147,45 @@ final class SliceFence {
             COMMENT ON TABLE shardflake_adopt.fenced IS 'Shards that have come back, or are about to: their servers refuse writes to them';
             """;
 
+    private static final String HAS_SLICES = """
+            SELECT to_regclass('shardflake_adopt.slice') IS NOT NULL
+               AND EXISTS (SELECT FROM pg_trigger WHERE tgrelid = to_regclass(?) AND tgname = 'zz_shardflake_adopt_fence')
+            """;
+
+    private static final String SLICES = "SELECT s.shard, s.over_since IS NOT NULL, %s FROM shardflake_adopt.slice s";
+    private static final String FENCED = "EXISTS (SELECT FROM shardflake_adopt.fenced f WHERE f.shard = s.shard)";
+
     private final Connection connection;
 
     SliceFence(Connection connection) {
         this.connection = connection;
+    }
+
+    /** The place of each shard, all at one moment; empty if no cutover has prepared this table. */
+    Optional<Slices> slices(String table) throws SQLException {
+        if (!Sql.isTrue(connection, HAS_SLICES, table)) {
+            return Optional.empty();
+        }
+        boolean mayBeFenced = hasFenced();
+        List<Integer> remaining = new ArrayList<>();
+        List<Integer> over = new ArrayList<>();
+        List<Integer> back = new ArrayList<>();
+        List<Integer> closed = new ArrayList<>();
+        Sql.list(connection, mayBeFenced ? SLICES.formatted(FENCED) : SLICES.formatted("false"), row -> {
+            boolean isOver = row.getBoolean(2);
+            boolean isFenced = row.getBoolean(3);
+            (isOver ? over : remaining).add(row.getInt(1));
+            if (isFenced) {
+                (isOver ? closed : back).add(row.getInt(1));
+            }
+            return isOver;
+        });
+        return Optional.of(
+                new Slices(ShardSet.of(remaining), ShardSet.of(over), ShardSet.of(back), ShardSet.of(closed)));
+    }
+
+    private boolean hasFenced() throws SQLException {
+        return Sql.isTrue(connection, "SELECT to_regclass('shardflake_adopt.fenced') IS NOT NULL");
     }
 
     /** The shards that have left the old database. */
@@ -164,7 +201,7 @@ final class SliceFence {
 
     /** The shards whose servers refuse writes for this adoption: those that have come back, and those of a command that was killed. */
     Set<Integer> fenced() throws SQLException {
-        if (!Sql.isTrue(connection, "SELECT to_regclass('shardflake_adopt.fenced') IS NOT NULL")) {
+        if (!hasFenced()) {
             return Set.of();
         }
         return new HashSet<>(Sql.list(connection, "SELECT shard FROM shardflake_adopt.fenced", row -> row.getInt(1)));

@@ -10,24 +10,20 @@ import static org.shardflake.doctor.Severity.WARNING;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.adopt.AdoptionStatus;
 import org.shardflake.jdbc.Plural;
-import org.shardflake.move.OpenAdoptions;
 import org.shardflake.move.OpenAdoptions.OpenAdoption;
-import org.shardflake.server.ServerUrl;
 
 /** Finds adoptions that are not done, which keep shards from being moved, and those that are left behind. */
 final class AdoptionFindings {
 
     private AdoptionFindings() {}
 
-    /** @param oldDatabases how to reach a database, by its URL without a password */
-    static List<Finding> of(ServerUrl catalog, Function<String, ServerUrl> oldDatabases) {
+    static List<Finding> of(DoctorConnections access) {
         List<Finding> findings = new ArrayList<>();
-        for (AdoptionStatus status : AdoptionStatus.of(new OpenAdoptions(catalog).list(), oldDatabases)) {
+        for (AdoptionStatus status : access.adoptions()) {
             findings.add(open(status));
             if (status.isLeftClosed()) {
                 findings.add(closed(status.adoption()));

@@ -62,7 +62,6 @@ public final class Doctor {
     private final Map<String, ServerUrl> urls;
     private final Map<String, ServerUrl> applicationUrls;
     private final Set<String> forgotten;
-    private final Function<String, ServerUrl> oldDatabases;
     private boolean mapInDoubt;
 
     /**
@@ -85,7 +84,6 @@ public final class Doctor {
             Mover mover,
             Set<String> forgotten,
             Function<String, ServerUrl> oldDatabases) {
-        this.oldDatabases = oldDatabases;
         this.applicationUrls = applicationUrls;
         this.forgotten = forgotten;
         this.catalogUrl = catalog.keeping(sessions);
@@ -94,7 +92,7 @@ public final class Doctor {
         Map<String, ServerUrl> kept = new LinkedHashMap<>();
         urls.forEach((server, url) -> kept.put(server, url.keeping(sessions)));
         this.urls = kept;
-        this.access = new DoctorConnections(catalogUrl, kept);
+        this.access = new DoctorConnections(catalogUrl, kept, oldDatabases);
     }
 
     /** Runs all examinations. Takes seconds per server; servers are queried in parallel. */
@@ -113,7 +111,7 @@ public final class Doctor {
             findings.addAll(TableFindings.of(observed, access));
             findings.addAll(ReferenceFindings.of(catalogUrl, urls));
             findings.addAll(GatewayFindings.of(catalogUrl, observed, access));
-            findings.addAll(AdoptionFindings.of(catalogUrl, oldDatabases));
+            findings.addAll(AdoptionFindings.of(access));
             findings.addAll(LookupFindings.of(catalog, observed, access));
             addCatalogVersion(findings);
             return findings;

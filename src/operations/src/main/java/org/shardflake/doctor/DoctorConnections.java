@@ -6,8 +6,11 @@ package org.shardflake.doctor;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.shardflake.ShardSet;
+import org.shardflake.adopt.AdoptionStatus;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.OpenAdoptions;
@@ -23,10 +26,13 @@ final class DoctorConnections {
 
     private final ServerUrl catalog;
     private final Map<String, ServerUrl> servers;
+    private final Function<String, ServerUrl> oldDatabases;
 
-    DoctorConnections(ServerUrl catalog, Map<String, ServerUrl> servers) {
+    /** @param oldDatabases how to reach a database that is being adopted, by its URL without a password */
+    DoctorConnections(ServerUrl catalog, Map<String, ServerUrl> servers, Function<String, ServerUrl> oldDatabases) {
         this.catalog = catalog;
         this.servers = servers;
+        this.oldDatabases = oldDatabases;
     }
 
     @FunctionalInterface
@@ -34,9 +40,9 @@ final class DoctorConnections {
         void run(Connection connection) throws SQLException;
     }
 
-    /** Whether an old database may have shards that have come back to it, and refuse writes on their servers. */
-    boolean isAdopting() {
-        return !new OpenAdoptions(catalog).list().isEmpty();
+    /** The adoptions that are not done, as their old databases describe them. */
+    List<AdoptionStatus> adoptions() {
+        return AdoptionStatus.of(new OpenAdoptions(catalog).list(), oldDatabases);
     }
 
     void onServer(String name, Work work) throws SQLException {

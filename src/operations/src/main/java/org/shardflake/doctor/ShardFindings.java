@@ -248,20 +248,18 @@ final class ShardFindings {
         if (shards.isEmpty()) {
             return;
         }
-        if (access.isAdopting()) {
-            findings.add(Finding.of(
-                    WARNING,
-                    server,
-                    "shard-closed",
-                    "refuses writes to %s, which may have come back to the old database of an adoption"
-                            .formatted(Plural.shards(shards)),
-                    Advice.of(
-                            "leave them so: they accept writes when they leave again by %s",
-                            CliCommand.ADOPT_CUTOVER)));
+        ClosedByAdoption adopted = new ClosedByAdoption(server, access.adoptions());
+        findings.addAll(adopted.explain(shards));
+        ShardSet left = adopted.unexplained(shards);
+        if (left.isEmpty()) {
             return;
         }
-        ShardSet proven = filter(shards, verdicts::isProven);
-        ShardSet others = filter(shards, shard -> !verdicts.isProven(shard));
+        if (adopted.hasReasonToWait()) {
+            findings.add(closed(server, left, adopted.remedy(left)));
+            return;
+        }
+        ShardSet proven = filter(left, verdicts::isProven);
+        ShardSet others = filter(left, shard -> !verdicts.isProven(shard));
         if (!proven.isEmpty()) {
             Finding finding = closed(
                     server,

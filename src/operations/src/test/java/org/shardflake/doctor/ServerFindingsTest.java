@@ -66,7 +66,8 @@ class ServerFindingsTest {
                 List.of(),
                 sessions,
                 memory);
-        DoctorConnections access = new DoctorConnections(ServerUrl.parse("postgresql://nowhere/app"), Map.of());
+        DoctorConnections access =
+                new DoctorConnections(ServerUrl.parse("postgresql://nowhere/app"), Map.of(), ServerUrl::parse);
         return ServerFindings.of(
                         new ObservedState(
                                 map,

@@ -5,6 +5,7 @@
 package org.shardflake.cli.command.installation;
 
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -17,6 +18,7 @@ import org.shardflake.adopt.AdoptPreview;
 import org.shardflake.adopt.AdoptReport;
 import org.shardflake.adopt.AdoptState;
 import org.shardflake.adopt.AdoptionStatus;
+import org.shardflake.adopt.Slices;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.jdbc.Plural;
@@ -109,6 +111,11 @@ final class AdoptView {
             facts.put("copied", progress.copiedRows());
             facts.put("changes", progress.changes());
             progress.oldest().ifPresent(at -> facts.put("oldestChangeAt", at.toString()));
+            progress.slices().ifPresent(slices -> {
+                facts.put("remaining", slices.remaining().toString());
+                facts.put("over", slices.over().toString());
+                facts.put("back", slices.back().toString());
+            });
         });
         facts.put("problem", status.problem());
         return facts;
@@ -124,8 +131,24 @@ final class AdoptView {
         }
         TableWriter table = new TableWriter("TABLE", "INTO", "STATE", "COPIED", "CHANGES", "OLDEST", "SINCE", "FROM")
                 .mayLeaveOut("SINCE");
+        boolean isWorkedOn = open.stream()
+                .flatMap(status -> status.progress().stream())
+                .anyMatch(AdoptionStatus.Progress::isWorkedOn);
+        Set<String> places = new LinkedHashSet<>();
         Set<String> problems = new LinkedHashSet<>();
         for (AdoptionStatus status : open) {
+            status.progress().flatMap(AdoptionStatus.Progress::slices).ifPresent(slices -> {
+                places.add("%s: %s".formatted(status.adoption().database(), text(slices)));
+                if (!slices.closed().isEmpty() && !isWorkedOn) {
+                    problems.add(
+                            "writes to %s are refused, since a command that was about to bring %s back has ended: run %s or %s"
+                                    .formatted(
+                                            Plural.shards(slices.closed()),
+                                            Plural.choose(slices.closed(), "it", "them"),
+                                            CliCommand.ADOPT_REVERSE,
+                                            CliCommand.ADOPT_CUTOVER));
+                }
+            });
             OpenAdoption adoption = status.adoption();
             Optional<AdoptionStatus.Progress> progress = status.progress();
             table.row(
@@ -149,9 +172,24 @@ final class AdoptView {
             }
         }
         return table
+                + (places.isEmpty() ? "" : "\n" + String.join("\n", places))
                 + (problems.isEmpty() ? "" : "\n" + String.join("\n", problems))
                 + "\nto continue: %s, or %s; with --finish to end it, with --cancel to give it up"
                         .formatted(CliCommand.ADOPT_RUN, CliCommand.ADOPT);
+    }
+
+    private static String text(Slices slices) {
+        List<String> parts = new ArrayList<>();
+        if (!slices.remaining().isEmpty()) {
+            parts.add(Plural.shards(slices.remaining(), "is in it", "are in it"));
+        }
+        if (!slices.back().isEmpty()) {
+            parts.add(Plural.shards(slices.back(), "of these has come back", "of these have come back"));
+        }
+        if (!slices.over().isEmpty()) {
+            parts.add(Plural.shards(slices.over(), "has left", "have left"));
+        }
+        return String.join("; ", parts);
     }
 
     private static String changes(AdoptionStatus.Progress progress) {

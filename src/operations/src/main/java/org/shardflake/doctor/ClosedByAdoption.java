@@ -1,0 +1,117 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import static org.shardflake.doctor.Severity.PROBLEM;
+import static org.shardflake.doctor.Severity.WARNING;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.IntPredicate;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
+import org.shardflake.ShardSet;
+import org.shardflake.adopt.AdoptionStatus;
+import org.shardflake.adopt.Slices;
+import org.shardflake.jdbc.Plural;
+
+/** Tells shards that a server refuses writes to because they have come back to an old database from those that nothing explains. */
+final class ClosedByAdoption {
+
+    private final String server;
+    private final List<Slices> slices;
+    private final boolean isWorkedOn;
+    /** Why an old database does not say which shards have come back. */
+    private final Optional<String> problem;
+
+    /** @param adoptions asked after the server: a shard is on the old database's record before its server refuses writes */
+    ClosedByAdoption(String server, List<AdoptionStatus> adoptions) {
+        this.server = server;
+        this.slices = adoptions.stream()
+                .flatMap(status -> status.progress().stream())
+                .flatMap(progress -> progress.slices().stream())
+                .distinct()
+                .toList();
+        this.isWorkedOn = adoptions.stream()
+                .flatMap(status -> status.progress().stream())
+                .anyMatch(AdoptionStatus.Progress::isWorkedOn);
+        this.problem = adoptions.stream()
+                .map(AdoptionStatus::problem)
+                .filter(why -> !why.isEmpty())
+                .findFirst();
+    }
+
+    /** The findings about shards that the old databases have on record. */
+    List<Finding> explain(ShardSet shards) {
+        List<Finding> findings = new ArrayList<>();
+        ShardSet back = with(shards, Slices::back);
+        if (!back.isEmpty()) {
+            findings.add(Finding.of(
+                    WARNING,
+                    server,
+                    "shard-closed",
+                    "refuses writes to %s, which %s come back to the old database of an adoption"
+                            .formatted(Plural.shards(back), Plural.choose(back, "has", "have")),
+                    Advice.of(
+                            "leave %s so: %s writes again after leaving by %s",
+                            Plural.choose(back, "it", "them"),
+                            Plural.choose(back, "it accepts", "they accept"),
+                            CliCommand.ADOPT_CUTOVER)));
+        }
+        ShardSet halfWay = with(shards, Slices::closed);
+        if (!halfWay.isEmpty()) {
+            findings.add(Finding.of(
+                    isWorkedOn ? WARNING : PROBLEM,
+                    server,
+                    "shard-closed",
+                    isWorkedOn
+                            ? "refuses writes to %s, while a command brings shards back to the old database"
+                                    .formatted(Plural.shards(halfWay))
+                            : "refuses writes to %s, which a command that has ended was about to bring back to the old database"
+                                    .formatted(Plural.shards(halfWay)),
+                    Advice.of(
+                            "run %s again, or %s, which first lets %s accept writes",
+                            CliCommand.ADOPT_REVERSE, CliCommand.ADOPT_CUTOVER, Plural.choose(halfWay, "it", "them"))));
+        }
+        return findings;
+    }
+
+    /** The shards that the old databases don't have on record. */
+    ShardSet unexplained(ShardSet shards) {
+        return filter(
+                shards,
+                shard -> slices.stream()
+                        .noneMatch(its ->
+                                its.back().contains(shard) || its.closed().contains(shard)));
+    }
+
+    /** Whether to open a shard isn't safe without a person: it may be on its way back, or have come back. */
+    boolean hasReasonToWait() {
+        return problem.isPresent() || !slices.isEmpty();
+    }
+
+    /** The remedy for shards that nothing explains. */
+    Advice remedy(ShardSet shards) {
+        int first = shards.stream().findFirst().orElseThrow();
+        return problem.map(why -> Advice.of(
+                        "an old database that doesn't answer may have %s, so first let it answer: %s",
+                        Plural.choose(shards, "it", "them"), why))
+                .orElseGet(() -> Advice.of(
+                        "the old database has %s not on record: while no command of the adoption runs, open %1$s with SELECT shardflake.unfence_shard(%2$s)",
+                        Plural.choose(shards, "it", "them"), first));
+    }
+
+    private ShardSet with(ShardSet shards, Function<Slices, ShardSet> which) {
+        return filter(
+                shards,
+                shard -> slices.stream().anyMatch(its -> which.apply(its).contains(shard)));
+    }
+
+    private static ShardSet filter(ShardSet shards, IntPredicate which) {
+        return ShardSet.of(shards.stream().filter(which).toArray());
+    }
+}
