@@ -89,7 +89,7 @@ class MapCommandsTest {
             value = {
                 "--shard=8    | shard 8 is out of range 0..7",
                 "--shard=9000 | shard 9000 is out of range 0..7",
-                "--id=8192    | id 8192 is of shard 8, which is out of range 0..7, so it was not made here; is it an id?"
+                "--id=8192    | id 8192 is of shard 8, which is out of range 0..7, so it was not made here; if it is a shard key, use it as a uid"
             })
     void refusesAShardThatIsNotThere(String option, String message) {
         assertThat(installation.launch("map", "locate", option))

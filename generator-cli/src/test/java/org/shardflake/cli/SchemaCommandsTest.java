@@ -533,6 +533,15 @@ class SchemaCommandsTest {
     }
 
     @Test
+    void referenceTablesThatAreNotThereAreToBeDeployedFirst() throws IOException {
+        assertThat(deploy(PHOTO + """
+                --changeset ann:place
+                CREATE TABLE place (id bigint PRIMARY KEY, country bigint REFERENCES reference.country);
+                """).err())
+                .contains("\nhint: deploy the reference tables first, or fix the changelog, then run");
+    }
+
+    @Test
     @Tag("full")
     void aSyntaxErrorEndsTheDeploymentAtTheFirstShard() throws IOException, SQLException {
         deploy(PHOTO);

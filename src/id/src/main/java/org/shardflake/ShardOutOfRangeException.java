@@ -29,7 +29,7 @@ public final class ShardOutOfRangeException extends ShardflakeException {
     static ShardOutOfRangeException ofId(long id, int shardCount) {
         int shard = IdLayout.shard(id);
         return new ShardOutOfRangeException(
-                "id %s is of shard %s, which is out of range 0..%s, so it was not made here; is it an id?"
+                "id %s is of shard %s, which is out of range 0..%s, so it was not made here; if it is a shard key, use it as a uid"
                         .formatted(id, shard, shardCount - 1),
                 shard,
                 shardCount);

@@ -75,7 +75,7 @@ class ShardMapTest {
         assertThatExceptionOfType(ShardOutOfRangeException.class)
                 .isThrownBy(() -> map.shardOfId(11637205501278089L))
                 .withMessage(
-                        "id 11637205501278089 is of shard 1341, which is out of range 0..999, so it was not made here; is it an id?")
+                        "id 11637205501278089 is of shard 1341, which is out of range 0..999, so it was not made here; if it is a shard key, use it as a uid")
                 .satisfies(e -> assertThat(e.shard()).isEqualTo(1341))
                 .satisfies(e -> assertThat(e.shardCount()).isEqualTo(1000));
     }

@@ -477,6 +477,11 @@ public final class SchemaDeployer implements AutoCloseable {
                 .anyMatch(changeSet -> deployments.stream().anyMatch(deployment -> deployment.hasHad(changeSet)));
     }
 
+    /** Whether the error names schema reference, or a table in it, as one that is not there; PostgreSQL quotes those. */
+    private static boolean isOfReferenceTables(String error) {
+        return error.contains("\"reference\"") || error.contains("\"reference.");
+    }
+
     private ChangelogFailedException failed(ShardFailure failure, String butOne) {
         int position = Math.max(0, failure.position() - 1);
         String what = allChangeSets.stream()
@@ -485,8 +490,10 @@ public final class SchemaDeployer implements AutoCloseable {
                 .map(changeSet -> "changeset %s (%s)"
                         .formatted(changeSet.key(), changelog.place(changeSet, failure.sql(), position)))
                 .orElse("creation");
-        String hint =
-                failure.error().contains("Hint: ") ? "" : "\nHint: fix the changelog, then run the same command again";
+        String todo = isOfReferenceTables(failure.error())
+                ? "deploy the reference tables first, or fix the changelog"
+                : "fix the changelog";
+        String hint = failure.error().contains("Hint: ") ? "" : "\nHint: " + todo + ", then run the same command again";
         String message = "%s failed on shard %s of %s: %s\nstatement: %s\nno other shard was started%s%s"
                 .formatted(
                         what,

@@ -25,6 +25,8 @@ import picocli.CommandLine.Spec;
             "Ids are decimal, signed or unsigned, or in the form given with --from; they are arguments or, with"
                     + " none or '-', lines of standard input. Bad ids are named on standard error and the rest are still"
                     + " decoded. Pass a shortcode that begins with '-' after '--' or on standard input.",
+            "A primary key that is its table's shard key, such as users.id, has other bits: 'shardflake map locate"
+                    + " --uid' says its shard.",
             "With --scheme, decodes ids of another scheme in its own form, counting from its own epoch unless"
                     + " another is given; --scheme auto lists the schemes they could be of, most plausible first."
         },

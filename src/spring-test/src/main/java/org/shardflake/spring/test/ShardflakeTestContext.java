@@ -27,8 +27,11 @@ record ShardflakeTestContext(ShardflakeTest wanted) implements ContextCustomizer
         String catalog = TestInstallation.catalog(wanted);
         ShardflakeConnectionDetails details = () -> catalog;
         context.getBeanFactory().registerSingleton("shardflakeTestConnectionDetails", details);
-        // For what reads the property itself, such as an operator's page.
-        TestPropertyValues.of("shardflake.catalog=" + catalog).applyTo(context);
+        // The catalog is for what reads the property itself, such as an operator's page. An application that is on its
+        // way
+        // to shards has shardflake.enabled=false in its own properties.
+        TestPropertyValues.of("shardflake.catalog=" + catalog, "shardflake.enabled=true")
+                .applyTo(context);
     }
 
     /** The factory that Spring finds in {@code spring.factories}. */

@@ -11,8 +11,8 @@ import org.shardflake.router.ShardRouter;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.SpringBootTest;
 
-/** On the servers of the other tests, with shards of its own; the changelog is a file. */
-@SpringBootTest
+/** On the servers of the other tests, with shards of its own, of an application that runs on one database; the changelog is a file. */
+@SpringBootTest(properties = "shardflake.enabled=false")
 @ShardflakeTest(value = "src/test/resources/db/photos.sql", shards = 3, servers = 1)
 class AnotherShardflakeTestTest {
 
