@@ -205,7 +205,7 @@ public final class Preflight {
                                         TABLES
                                                 + "SELECT ceil(COALESCE(sum(pg_total_relation_size(oid)), 0) / 1048576.0) FROM t WHERE relkind = 'r'",
                                         shards)),
-                "look with df on the target");
+                "");
         return new PreflightReport(
                 source.name(),
                 target.name(),

@@ -4,6 +4,7 @@
  */
 package org.shardflake.cli.command.move;
 
+import java.io.PrintWriter;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +28,14 @@ public final class ChecksView {
         facts.put("found", check.found());
         facts.put("remedy", check.remedy().toString());
         return facts;
+    }
+
+    /** One check that a move or a split begins in spite of, and what to do about it. */
+    public static void warn(PrintWriter err, PreflightCheck check) {
+        err.printf("warning: %s: %s%n", check.name(), check.found());
+        if (!check.remedy().isEmpty()) {
+            err.printf("hint: %s%n", check.remedy());
+        }
     }
 
     /** All checks, and what to do about those that did not pass. */

@@ -108,7 +108,7 @@ public final class MoveProgress implements MoveListener {
 
     @Override
     public synchronized void warned(PreflightCheck check) {
-        err.printf("warning: %s: %s%n", check.name(), check.found());
+        ChecksView.warn(err, check);
     }
 
     @Override

@@ -321,7 +321,7 @@ final class ServerSplitCommand implements Callable<Integer> {
 
         @Override
         public void warned(PreflightCheck check) {
-            err.printf("warning: %s: %s%n", check.name(), check.found());
+            ChecksView.warn(err, check);
         }
 
         @Override
