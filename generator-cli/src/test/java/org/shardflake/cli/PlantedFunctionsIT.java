@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.shardflake.ShardKey;
 import org.shardflake.cli.Cli.Result;
@@ -51,6 +52,40 @@ class PlantedFunctionsIT {
             CREATE INDEX likes_note ON likes (note_id);
             --changeset ann:message
             CREATE TABLE message (id bigint PRIMARY KEY, uid bigint NOT NULL, email text);
+            """;
+
+    /** With each precondition that is asked of a shard, and with what is deployed in other ways. */
+    private static final String MORE = """
+            <databaseChangeLog xmlns="http://www.liquibase.org/xml/ns/dbchangelog" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+                    xsi:schemaLocation="http://www.liquibase.org/xml/ns/dbchangelog http://www.liquibase.org/xml/ns/dbchangelog/dbchangelog-latest.xsd">
+                <preConditions><tableExists tableName="note"/></preConditions>
+                <include file="app.sql"/>
+                <changeSet author="ann" id="title">
+                    <preConditions>
+                        <columnExists tableName="note" columnName="email"/>
+                        <indexExists indexName="likes_note"/>
+                        <primaryKeyExists tableName="note"/>
+                        <uniqueConstraintExists tableName="note" columnNames="id"/>
+                        <foreignKeyConstraintExists foreignKeyTableName="likes" foreignKeyName="likes_note_id_fkey"/>
+                        <changeSetExecuted id="note" author="ann" changeLogFile="app.sql"/>
+                        <rowCount tableName="likes" expectedRows="0"/>
+                        <tableIsEmpty tableName="likes"/>
+                        <runningAs username="%s"/>
+                        <sqlCheck expectedResult="1">SELECT 1</sqlCheck>
+                        <not><viewExists viewName="note"/></not>
+                        <not><sequenceExists sequenceName="note"/></not>
+                    </preConditions>
+                    <addColumn tableName="note"><column name="title" type="text"/></addColumn>
+                </changeSet>
+                <changeSet author="ann" id="title-by-index" runInTransaction="false">
+                    <preConditions><columnExists tableName="note" columnName="title"/></preConditions>
+                    <sql>CREATE INDEX CONCURRENTLY note_title ON note (title)</sql>
+                </changeSet>
+                <changeSet author="ann" id="rows">
+                    <loadData tableName="likes" file="likes.csv"/>
+                    <dropAllForeignKeyConstraints baseTableName="likes"/>
+                </changeSet>
+            </databaseChangeLog>
             """;
 
     private static final String REFERENCE = """
@@ -102,27 +137,61 @@ class PlantedFunctionsIT {
         assertThat(caught).isEmpty();
     }
 
-    @Test
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            value = {
+                "public; name,text,varchar,oid,regclass,integer,bigint,boolean,timestamptz,text[]",
+                "$user; name,text,varchar,oid,regnamespace,regtype,regrole,pg_catalog.char,smallint,aclitem"
+            })
     @Tag("full")
-    void noCommandCallsAny() throws Exception {
-        seed("public", "name,text,varchar,oid,regclass,integer,bigint,boolean,timestamptz,text[]");
+    void noCommandCallsAny(String schema, String types) throws Exception {
+        seed(schema, types);
 
+        begin();
         commands();
         router();
 
         assertThat(caught).isEmpty();
     }
 
-    /** With the names of all functions of PostgreSQL's own that occur in what we ship. */
-    private void seed(String schema, String types) throws SQLException {
+    /** The path begins with the shard while a changelog's and an application's SQL runs. */
+    @Test
+    void whatAShardHasIsCalledByNoneOfOurSql() throws Exception {
+        begin();
         for (int server = 0; server < 3; server++) {
-            try (Connection connection = postgres.database(server).connect()) {
-                Set<String> names = Plants.all(connection);
-                names.retainAll(Plants.ours());
-                Plants.seed(connection, schema, names, types);
-            }
+            seed(
+                    server,
+                    List.of("shard_0001", "shard_0002", "spare").get(server),
+                    "name,varchar,oid,regnamespace,pg_catalog.char");
         }
         isSeeded = true;
+
+        more(5); // shards differ
+        runTo(5, "schema", "status", "--drift");
+        run("lookup", "verify", "note.email");
+        run("lookup", "create", "message.email", "--unique");
+        run("sql", "SELECT id FROM note", "--count");
+        run("sql", "--write", "--yes", "--run=once", "--all-shards", "UPDATE note SET email = 'c'");
+        router();
+
+        assertThat(caught).isEmpty();
+    }
+
+    private void seed(String schema, String types) throws SQLException {
+        for (int server = 0; server < 3; server++) {
+            seed(server, schema, types);
+        }
+        isSeeded = true;
+    }
+
+    /** With the names of all functions of PostgreSQL's own that occur in what we ship. */
+    private void seed(int server, String schema, String types) throws SQLException {
+        try (Connection connection = postgres.database(server).connect()) {
+            Set<String> names = Plants.all(connection);
+            names.retainAll(Plants.ours());
+            Plants.seed(connection, schema, names, types);
+        }
     }
 
     private long calls() throws SQLException {
@@ -199,7 +268,7 @@ class PlantedFunctionsIT {
     }
 
     private void commands() throws SQLException, IOException {
-        begin();
+        more(0);
         run("schema", "status", "--drift");
         run("schema", "check");
         run("id", "next", "--server=" + installation.url(0), "--shard=1");
@@ -245,6 +314,20 @@ class PlantedFunctionsIT {
         run("gateway", "drop", "gateway", "--yes");
         run("upgrade");
         run("doctor");
+    }
+
+    private void more(int exitCode) throws SQLException, IOException {
+        Files.writeString(directory.resolve("likes.csv"), "uid\n");
+        Path changelog = Files.writeString(
+                directory.resolve("more.xml"),
+                MORE.formatted(postgres.database(0).user()));
+        runTo(
+                exitCode,
+                "schema",
+                "deploy",
+                "--changelog=" + changelog,
+                "--search-path=" + directory,
+                "--uid-column=uid");
     }
 
     private void adopt() throws SQLException {

@@ -116,7 +116,7 @@ final class Plants {
     /**
      * Plants.
      *
-     * @param schema of the functions and operators: {@code public}, which the path then begins with, or {@code $user}
+     * @param schema of the functions and operators: {@code public}, which the path then begins with, {@code $user}, or one that the path lacks
      * @param names of functions
      * @param types of arguments
      */

@@ -21,13 +21,14 @@ final class SearchPath {
     }
 
     /**
-     * The search path for a changeset in a schema.
+     * The search path for a changeset in a schema. PostgreSQL's own schema is searched first unless the path names it, and it would be
+     * created in if the path named it first.
      *
      * @param changelog its file; those of our own tables have names of ours
      */
     static String of(String schema, String changelog) {
         return changelog.startsWith("shardflake/")
-                ? "SET LOCAL search_path = %s, pg_catalog, pg_temp".formatted(schema)
+                ? "SET LOCAL search_path = %s, pg_temp".formatted(schema)
                 : of(schema);
     }
 }

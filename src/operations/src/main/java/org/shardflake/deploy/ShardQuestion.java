@@ -216,7 +216,11 @@ final class ShardQuestion {
         }
         Optional<String>[] failure = none();
         PreconditionErrorException[] error = new PreconditionErrorException[1];
+        boolean isLiquibases = precondition.getClass().getPackage().equals(TableExistsPrecondition.class.getPackage());
         session.tryOut(connection -> {
+            if (!isLiquibases) { // The changelog's own code finds tables by the path.
+                Sql.execute(connection, SearchPath.of(Sharding.schema(shard)));
+            }
             try {
                 failure[0] = liquibase.failure(connection, shard, precondition, changeSet);
             } catch (PreconditionErrorException e) {
@@ -292,15 +296,17 @@ final class ShardQuestion {
         });
     }
 
-    /** A query of the changelog's, which may fail. */
+    /** A query of the changelog's, which may fail. It has the changeset's search path until it is undone. */
     private Optional<String> query(Precondition its, String sql, String expected)
             throws PreconditionErrorException, SQLException {
         String text = ShardChangeSet.forShard(sql, Sharding.schema(shard));
         SQLException[] error = new SQLException[1];
         Optional<String> result = session.tryOut(connection -> {
-            try (Statement statement = connection.createStatement();
-                    ResultSet row = statement.executeQuery(text)) {
-                return Optional.ofNullable(single(row));
+            try (Statement statement = connection.createStatement()) {
+                statement.execute(SearchPath.of(Sharding.schema(shard)));
+                try (ResultSet row = statement.executeQuery(text)) {
+                    return Optional.ofNullable(single(row));
+                }
             } catch (PSQLException e) {
                 if (e.getServerErrorMessage() == null) {
                     throw e;

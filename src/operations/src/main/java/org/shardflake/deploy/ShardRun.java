@@ -352,7 +352,6 @@ final class ShardRun {
         for (Step step : steps) {
             ShardChangeSet changeSet = step.changeSet();
             statements.begin(changeSet);
-            statements.add(SearchPath.of(schema, changeSet.path()));
             String how = step.again() ? "RERAN" : "EXECUTED";
             switch (preconditions.check(statements, shard, changeSet)) {
                 case RUN -> {
@@ -369,6 +368,7 @@ final class ShardRun {
                     for (String sql : ChangedSettings.keep(local)) {
                         statements.add(sql);
                     }
+                    statements.add(SearchPath.of(schema, changeSet.path()));
                     for (String sql : changeSet.sql()) {
                         if (!isCopy() || !FollowedSql.writesRows(sql)) {
                             statements.add(ShardChangeSet.forShard(sql, schema));
@@ -377,6 +377,7 @@ final class ShardRun {
                             }
                         }
                     }
+                    statements.add(SearchPath.OURS);
                     for (String sql : ChangedSettings.restore(local, true)) {
                         statements.add(sql);
                     }
@@ -387,14 +388,12 @@ final class ShardRun {
                     continue;
                 }
             }
-            statements.add(SearchPath.OURS);
             statements.add(ShardHistory.recordSql(shard, changeSet, how, firstOrder + step.position(), deployment));
             statements.end();
         }
         if (!part.ends()) { // Tables may yet get their primary keys.
             statements.add("SET LOCAL shardflake.meanwhile = 'all'");
         }
-        statements.add(SearchPath.OURS);
         statements.add("SELECT shardflake.complete_tables(%s)".formatted(shard));
         if (isCopy()) {
             // New tables get an open fence where the shard had no table yet, and their sequences make ids.
@@ -452,7 +451,6 @@ final class ShardRun {
             if (side.isPresent()) {
                 statements.add(side.get().claim());
             }
-            statements.add("SET search_path = %s, public".formatted(schema));
             if (!settings.checks().wanted()) {
                 statements.add("SET shardflake.checks = off");
             }
@@ -462,16 +460,17 @@ final class ShardRun {
             switch (preconditions.check(statements, shard, changeSet)) {
                 case RUN -> {
                     make(statements, schema, changeSet);
+                    statements.add("SET search_path = %s, public".formatted(schema));
                     for (String sql : changeSet.sql()) {
                         alone(statements, schema, sql);
                     }
+                    statements.add("SET search_path = pg_catalog, pg_temp");
                 }
                 case MARK_RAN -> how = "MARK_RAN";
                 case SKIP -> {
                     return Optional.empty();
                 }
             }
-            statements.add("SET search_path = pg_catalog, pg_temp");
             statements.add(ShardHistory.recordSql(shard, changeSet, how, firstOrder + step.position(), deployment));
             return Optional.empty();
         } catch (SQLException | DeployException e) {
@@ -649,7 +648,9 @@ final class ShardRun {
         @Override
         public <T> T tryOut(Preconditions.Question<T> question) throws SQLException {
             if (connection.getAutoCommit()) {
+                connection.setAutoCommit(false);
                 T answer = question.ask(connection);
+                connection.rollback();
                 connection.setAutoCommit(true);
                 return answer;
             }

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/lookups.sql
 
 --changeset shardflake:lookups splitStatements:false stripComments:false
+--validCheckSum: 1:any
 -- A value is in the shard that its hash leads to; see the page of decisions 0041.
 CREATE TABLE shardflake_lookup (
     lookup integer NOT NULL,
@@ -26,22 +27,25 @@ CREATE TABLE shardflake_lookup_owner (
     held_by_id bigint,
     is_void boolean NOT NULL,
     written_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CHECK (is_void OR num_nulls(value, held_by_uid, held_by_id) = 0)
+    CHECK (is_void OR pg_catalog.num_nulls(value, held_by_uid, held_by_id) = 0)
 );
 CREATE INDEX shardflake_lookup_void ON shardflake_lookup_owner (written_at) WHERE is_void;
 COMMENT ON TABLE shardflake_lookup_owner IS 'Which claims by rows of this shard are good, written with the row, and which never will be; the router writes it';
 
--- Whoever writes to the shard's other tables writes to these.
+-- Those who write to the shard's other tables write to these. The shard is first in the path, so that what is not qualified may be its own.
 DO $$
 DECLARE
-    v_role text;
+    v_role pg_catalog.text;
 BEGIN
     FOR v_role IN
-        SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END
-          FROM pg_class c, LATERAL aclexplode(c.relacl) a
-         WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner
+        SELECT DISTINCT CASE WHEN a.grantee OPERATOR(pg_catalog.=) '0'::pg_catalog.oid THEN 'PUBLIC'
+                             ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)::pg_catalog.text) END
+          FROM pg_catalog.pg_class c, LATERAL pg_catalog.aclexplode(c.relacl) a
+         WHERE c.relnamespace OPERATOR(pg_catalog.=) pg_catalog.to_regnamespace(pg_catalog.quote_ident(pg_catalog.current_schema()::pg_catalog.text))
+           AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}')
+           AND a.privilege_type OPERATOR(pg_catalog.=) 'INSERT' AND a.grantee OPERATOR(pg_catalog.<>) c.relowner
     LOOP
-        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON shardflake_lookup, shardflake_lookup_owner TO %s', v_role);
+        EXECUTE pg_catalog.format('GRANT SELECT, INSERT, UPDATE, DELETE ON shardflake_lookup, shardflake_lookup_owner TO %s', v_role);
     END LOOP;
 END
 $$;

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/runs.sql
 
 --changeset shardflake:runs splitStatements:false stripComments:false
+--validCheckSum: 1:any
 CREATE TABLE shardflake_run (
     run text COLLATE "C" PRIMARY KEY,
     digest text COLLATE "C" NOT NULL,
@@ -9,17 +10,20 @@ CREATE TABLE shardflake_run (
 );
 COMMENT ON TABLE shardflake_run IS 'The runs of shardflake sql --write that were committed in this shard';
 
--- Whoever writes to the shard's other tables writes to this one.
+-- Those who write to the shard's other tables write to this one. The shard is first in the path, so that what is not qualified may be its own.
 DO $$
 DECLARE
-    v_role text;
+    v_role pg_catalog.text;
 BEGIN
     FOR v_role IN
-        SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END
-          FROM pg_class c, LATERAL aclexplode(c.relacl) a
-         WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner
+        SELECT DISTINCT CASE WHEN a.grantee OPERATOR(pg_catalog.=) '0'::pg_catalog.oid THEN 'PUBLIC'
+                             ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)::pg_catalog.text) END
+          FROM pg_catalog.pg_class c, LATERAL pg_catalog.aclexplode(c.relacl) a
+         WHERE c.relnamespace OPERATOR(pg_catalog.=) pg_catalog.to_regnamespace(pg_catalog.quote_ident(pg_catalog.current_schema()::pg_catalog.text))
+           AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}')
+           AND a.privilege_type OPERATOR(pg_catalog.=) 'INSERT' AND a.grantee OPERATOR(pg_catalog.<>) c.relowner
     LOOP
-        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON shardflake_run TO %s', v_role);
+        EXECUTE pg_catalog.format('GRANT SELECT, INSERT, UPDATE, DELETE ON shardflake_run TO %s', v_role);
     END LOOP;
 END
 $$;
