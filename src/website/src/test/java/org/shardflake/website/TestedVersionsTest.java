@@ -103,10 +103,29 @@ class TestedVersionsTest {
                         other("Hibernate", "hibernate", "src/spring/pom.xml", "`src/spring`"),
                         row("Hibernate", "hibernate", "src/spring-boot3/pom.xml", "`src/spring-boot3`", "night"),
                         row("jOOQ", "jooq", "pom.xml", "`shard-router`", "push"),
+                        newestJooq(),
                         row("Driver", "postgresql", "pom.xml", "all", "push"),
                         row("HikariCP", "hikari", "pom.xml", "all", "push"),
                         row("Liquibase", "liquibase", "pom.xml", "all", "push"))
                 .collect(Collectors.joining("\n"));
+    }
+
+    /** The one that the CI takes each night where Java is newer than 17. */
+    private static String newestJooq() throws IOException {
+        String nightly = read(".github/workflows/nightly.yml");
+        MatchResult version = Pattern.compile(
+                        "- if: matrix\\.java != 17\\n +run: >-\\n[^#]*?-Djooq\\.version=((\\d+\\.\\d+)\\.\\d+) -pl (\\S+)")
+                .matcher(nightly)
+                .results()
+                .findFirst()
+                .orElseThrow();
+        List<String> javas = values(nightly)
+                .filter(value -> value.group(1).equals("java"))
+                .flatMap(value -> list(value.group(2)))
+                .filter(java -> !java.equals("17"))
+                .toList();
+        return "| jOOQ %s | %s | `%s`, with code from jOOQ 3.19, on Java %s | each night |"
+                .formatted(version.group(2), version.group(1), version.group(3), String.join(" and ", javas));
     }
 
     private static String row(String library, String property, String pom, String module, String when)
