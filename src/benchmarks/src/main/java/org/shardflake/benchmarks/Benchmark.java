@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import org.shardflake.benchmarks.adoptions.SlicePauses;
 import org.shardflake.benchmarks.deploys.DeployComparison;
 import org.shardflake.benchmarks.deploys.LiveDeploys;
 import org.shardflake.benchmarks.growth.GrowthComparison;
@@ -34,17 +35,18 @@ public final class Benchmark {
         void run() throws Exception;
     }
 
-    static final Map<String, Program> ALL = new TreeMap<>(Map.<String, Program>of(
-            "Deploys", DeployComparison::run,
-            "Drains", DrainComparison::run,
-            "Growth", GrowthComparison::run,
-            "LiveDeploys", LiveDeploys::run,
-            "IdSchemes", IdComparison::run,
-            "Moves", MoveComparison::run,
-            "Poolers", Poolers::print,
-            "Readme", ReadmeSummary::write,
-            "RouterPeers", RouterComparison::run,
-            "Streams", StreamPauses::print));
+    static final Map<String, Program> ALL = new TreeMap<>(Map.<String, Program>ofEntries(
+            Map.entry("Adoptions", SlicePauses::print),
+            Map.entry("Deploys", DeployComparison::run),
+            Map.entry("Drains", DrainComparison::run),
+            Map.entry("Growth", GrowthComparison::run),
+            Map.entry("LiveDeploys", LiveDeploys::run),
+            Map.entry("IdSchemes", IdComparison::run),
+            Map.entry("Moves", MoveComparison::run),
+            Map.entry("Poolers", Poolers::print),
+            Map.entry("Readme", ReadmeSummary::write),
+            Map.entry("RouterPeers", RouterComparison::run),
+            Map.entry("Streams", StreamPauses::print)));
 
     private Benchmark() {}
 
@@ -68,7 +70,7 @@ public final class Benchmark {
         System.getProperties().stringPropertyNames().stream()
                 .filter(
                         key -> key.matches(
-                                "(deploys|drains|growth|ids|live|moves|poolers|router|postgres|report|shardflake|streams)\\..+"))
+                                "(adoptions|deploys|drains|growth|ids|live|moves|poolers|router|postgres|report|shardflake|streams)\\..+"))
                 .forEach(key -> command.add("-D%s=%s".formatted(key, System.getProperty(key))));
         String classPath =
                 Arrays.stream(classes.getURLs()).map(URL::getPath).collect(Collectors.joining(File.pathSeparator));

@@ -1,0 +1,294 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.adoptions;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.adopt.AdoptListener;
+import org.shardflake.adopt.AdoptTable;
+import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adopt.DatabaseSettings;
+import org.shardflake.adopt.SliceReport;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation;
+import org.shardflake.benchmarks.report.Distribution;
+import org.shardflake.benchmarks.report.Figures;
+import org.shardflake.benchmarks.report.Sizing;
+import org.shardflake.benchmarks.report.Target;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresServer;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.router.ShardTransaction;
+import org.shardflake.server.ServerUrl;
+
+/** Write pauses of shards that leave an old database and come back to it, under load: as the writers see them, and as the engine says. */
+public final class SlicePauses {
+
+    private static final String DATABASE = "adopted";
+    private static final int WARM_UP_SECONDS = 5;
+
+    private static final String CHANGELOG = """
+            databaseChangeLog:
+              - changeSet:
+                  id: shop
+                  author: ann
+                  changes:
+                    - createTable:
+                        tableName: orders
+                        columns:
+                          - column: {name: id, type: bigint, constraints: {primaryKey: true}}
+                          - column: {name: uid, type: bigint, constraints: {nullable: false}, remarks: shard key}
+                          - column: {name: note, type: integer, constraints: {nullable: false}}
+                    - createTable:
+                        tableName: item
+                        columns:
+                          - column: {name: order_id, type: bigint, constraints: {primaryKey: true}}
+                          - column: {name: line, type: integer, constraints: {primaryKey: true}}
+                          - column: {name: text, type: text}
+                          - column: {name: uid, type: bigint, constraints: {nullable: false}, remarks: shard key}
+            """;
+
+    private static final String OLD_TABLES = """
+            CREATE SCHEMA shop;
+            CREATE TABLE shop.orders (id bigint PRIMARY KEY, uid bigint NOT NULL, note integer NOT NULL);
+            CREATE TABLE shop.item (order_id bigint REFERENCES shop.orders, line integer, text text, PRIMARY KEY (order_id, line));
+            INSERT INTO shop.orders SELECT n * %1$s + shard, shard, 0 FROM generate_series(0, %1$s - 1) shard, generate_series(1, CASE WHEN shard < %2$s THEN %3$s ELSE 10 END) n;
+            INSERT INTO shop.item SELECT id, 1, md5(id::text) FROM shop.orders;
+            VACUUM ANALYZE shop.orders, shop.item;
+            """;
+
+    private final BenchmarkInstallation installation;
+    private final PostgresServer old;
+    private final ShardSet leaving;
+    private final Load load;
+    private final Map<String, List<Double>> seen = new LinkedHashMap<>();
+    private final Map<String, List<Double>> said = new LinkedHashMap<>();
+
+    private SlicePauses(BenchmarkInstallation installation, PostgresServer old, ShardSet leaving, Load load) {
+        this.installation = installation;
+        this.old = old;
+        this.leaving = leaving;
+        this.load = load;
+    }
+
+    /** Measures and prints. */
+    public static void print() throws Exception {
+        Sizing sizing = new Sizing("generator-cli,src/benchmarks", "Adoptions", "adoptions.");
+        int shards = sizing.number("shards", 64);
+        int leaving = sizing.number("leaving", 32);
+        int rounds = sizing.number("rounds", 4);
+        int writers = sizing.number("writers", 16);
+        int restMillis = sizing.number("rest", 5);
+        for (int rows : sizing.numbers("rows", List.of(1000, 10_000))) {
+            System.out.printf(
+                    "%,d rows in each of two tables of %s shards that leave and come back %s times, of %s; %s writers that rest %s ms%n",
+                    rows, leaving, rounds, shards, writers, restMillis);
+            measure(shards, leaving, rows, rounds, writers, restMillis);
+        }
+    }
+
+    private static void measure(int shards, int leaving, int rows, int rounds, int writers, int restMillis)
+            throws Exception {
+        try (PostgresCluster cluster = BenchmarkInstallation.startServers(3);
+                BenchmarkInstallation installation = BenchmarkInstallation.spread(cluster, DATABASE, 2, shards)) {
+            installation.deploy(CHANGELOG);
+            PostgresServer old = cluster.servers().get(2);
+            try (Connection connection = old.connect()) {
+                Sql.execute(connection, "CREATE DATABASE " + DATABASE);
+            }
+            try (Connection connection = old.connect(DATABASE);
+                    Statement statement = connection.createStatement()) {
+                for (String sql : OLD_TABLES.formatted(shards, leaving, rows).split(";\n", -1)) {
+                    statement.execute(sql);
+                }
+            }
+            try (ShardRouter router = ShardRouter.builder()
+                            .catalog(installation.uri("db1"))
+                            .credentials(
+                                    installation.server("db1").user(),
+                                    installation.server("db1").password())
+                            .oldDatabase(old.uri(DATABASE), "shop")
+                            .poolSize(writers)
+                            .build();
+                    Load load = new Load(router, shards, writers, restMillis)) {
+                new SlicePauses(installation, old, ShardSet.range(0, leaving - 1), load).run(rounds);
+            }
+        }
+    }
+
+    private void run(int rounds) throws Exception {
+        try (DatabaseAdopter adopter = adopter()) {
+            adopter.cutOver(ShardSet.of()); // copies the rows and prepares the old database
+        }
+        installation.checkpoint();
+        load.start();
+        TimeUnit.SECONDS.sleep(WARM_UP_SECONDS);
+        for (int round = 0; round < rounds; round++) {
+            long begun = System.nanoTime();
+            during("cutover", () -> {
+                try (DatabaseAdopter adopter = adopter()) {
+                    return adopter.cutOver(leaving).now();
+                }
+            });
+            during("reverse", () -> {
+                try (DatabaseAdopter adopter = adopter()) {
+                    return adopter.reverse(leaving).now();
+                }
+            });
+            long took = System.nanoTime() - begun;
+            during("nothing, for as long", () -> {
+                TimeUnit.NANOSECONDS.sleep(took / 2);
+                return List.of();
+            });
+        }
+        seen.forEach((work, its) -> print("longest write of a shard during " + work, its));
+        said.forEach((work, its) -> print("pause that the engine says of a " + work, its));
+        System.out.println(Target.none("failed writes", load.failed.get()) + load.firstFailure);
+    }
+
+    /** Work whose shards have their pauses told by the engine. */
+    @FunctionalInterface
+    private interface Work {
+        List<SliceReport> run() throws Exception;
+    }
+
+    private void during(String name, Work work) throws Exception {
+        load.forget();
+        List<SliceReport> reports = work.run();
+        for (int shard : leaving.stream().toArray()) {
+            seen.computeIfAbsent(name, key -> new ArrayList<>()).add(load.longest(shard) / 1e6);
+        }
+        if (!reports.isEmpty()) {
+            if (reports.size() != leaving.size()) {
+                throw new IllegalStateException(
+                        "%s of %s shards had a %s".formatted(reports.size(), leaving.size(), name));
+            }
+            for (SliceReport report : reports) {
+                said.computeIfAbsent(name, key -> new ArrayList<>())
+                        .add(report.pause().toNanos() / 1e6);
+            }
+        }
+    }
+
+    private static void print(String what, List<Double> values) {
+        Distribution pauses = Distribution.of(values);
+        System.out.printf(
+                "%-55s %s: p50 %s ms, p99 %s ms, max %s ms%n",
+                what,
+                pauses.size(),
+                Figures.number(pauses.percentile(50)),
+                Figures.number(pauses.percentile(99)),
+                Figures.number(pauses.max()));
+    }
+
+    private DatabaseAdopter adopter() {
+        List<AdoptTable> tables = List.of(
+                new AdoptTable("shop.orders", "orders", "uid", List.of(), null, List.of()),
+                new AdoptTable("shop.item", "item", "uid", List.of("order_id"), "shop.orders", List.of("id")));
+        ServerUrl catalog = ServerUrl.parse(installation.uri("db1"));
+        ShardMap map = ShardCatalog.at(catalog).load();
+        return DatabaseAdopter.open(
+                new DatabaseSettings(tables, 10_000, 2, 0),
+                ServerUrl.parse(old.uri(DATABASE)),
+                catalog,
+                map,
+                server -> ServerUrl.parse(installation.uri(server.name())),
+                AdoptListener.NONE);
+    }
+
+    /** Threads that each change an order and its item by the router, wherever its shard is. */
+    private static final class Load implements AutoCloseable {
+
+        private final ShardRouter router;
+        private final int shards;
+        private final int writers;
+        private final int restMillis;
+        private final ExecutorService threads;
+        private final AtomicLongArray longest;
+        private final AtomicLong failed = new AtomicLong();
+        private volatile String firstFailure = "";
+        private volatile boolean stopped;
+
+        Load(ShardRouter router, int shards, int writers, int restMillis) {
+            this.router = router;
+            this.shards = shards;
+            this.writers = writers;
+            this.restMillis = restMillis;
+            this.threads = Executors.newFixedThreadPool(writers);
+            this.longest = new AtomicLongArray(shards);
+        }
+
+        void start() {
+            for (int i = 0; i < writers; i++) {
+                long seed = i;
+                threads.execute(() -> write(new Random(seed)));
+            }
+        }
+
+        private void write(Random random) {
+            try {
+                while (!stopped) {
+                    int shard = random.nextInt(shards);
+                    long order = (long) (1 + random.nextInt(10)) * shards + shard;
+                    long start = System.nanoTime();
+                    try {
+                        router.write(shard, tx -> change(tx, order));
+                    } catch (SQLException | RuntimeException e) {
+                        if (failed.incrementAndGet() == 1) {
+                            firstFailure = ": " + e;
+                        }
+                    }
+                    longest.accumulateAndGet(shard, System.nanoTime() - start, Math::max);
+                    TimeUnit.MILLISECONDS.sleep(restMillis);
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        private static boolean change(ShardTransaction tx, long order) throws SQLException {
+            Sql.update(
+                    tx.connection(), "UPDATE %s.orders SET note = note + 1 WHERE id = ?".formatted(tx.schema()), order);
+            return Sql.update(
+                            tx.connection(),
+                            "UPDATE %s.item SET text = md5(text) WHERE order_id = ?".formatted(tx.schema()),
+                            order)
+                    == 1;
+        }
+
+        void forget() {
+            for (int shard = 0; shard < shards; shard++) {
+                longest.set(shard, 0);
+            }
+        }
+
+        long longest(int shard) {
+            return longest.get(shard);
+        }
+
+        @Override
+        public void close() throws InterruptedException {
+            stopped = true;
+            threads.shutdown();
+            if (!threads.awaitTermination(1, TimeUnit.MINUTES)) {
+                throw new IllegalStateException("a transaction has taken longer than a minute");
+            }
+        }
+    }
+}
