@@ -155,6 +155,18 @@ class PlantedFunctionsIT {
         assertThat(caught).isEmpty();
     }
 
+    /** The old database's owner may have planted them there. */
+    @Test
+    @Tag("full")
+    void adoptingAWholeDatabaseCallsNone() throws Exception {
+        seed("public", "name,text,varchar,oid,regclass,regnamespace,bigint");
+        run("init", "--shards=4", "--server=db1=" + installation.url(0), "--server=db2=" + installation.url(1));
+
+        adoptAll();
+
+        assertThat(caught).isEmpty();
+    }
+
     /** The path begins with the shard while a changelog's and an application's SQL runs. */
     @Test
     void whatAShardHasIsCalledByNoneOfOurSql() throws Exception {
@@ -341,6 +353,31 @@ class PlantedFunctionsIT {
             args.addAll(List.of(step));
             run(args.toArray(String[]::new));
         }
+    }
+
+    /** A whole database: half of its shards leave, come back, and leave again with the others. */
+    private void adoptAll() throws SQLException {
+        installation.execute(2, """
+                SET search_path = pg_catalog;
+                CREATE SCHEMA shop;
+                CREATE TABLE shop.users (id bigint PRIMARY KEY, name text);
+                CREATE TABLE shop.orders (id bigint PRIMARY KEY, user_id bigint NOT NULL REFERENCES shop.users, what text);
+                INSERT INTO shop.users SELECT n, 'some' FROM generate_series(1, 20) n;
+                INSERT INTO shop.orders SELECT n, n % 20 + 1, 'more' FROM generate_series(1, 40) n
+                """);
+        String from = "--from=" + installation.url(2);
+        String plan = "--plan=" + directory.resolve("adoption.yaml");
+        run("adopt", "assess", from, "--key=shop.users.id");
+        run("adopt", "plan", from, "--key=shop.users.id", "--file=" + directory.resolve("adoption.yaml"));
+        run("schema", "deploy", "--changelog=" + directory.resolve("shards.sql"), "--search-path=" + directory);
+        run("adopt", "run", plan, from);
+        installation.execute(2, "UPDATE shop.users SET name = 'other'; UPDATE shop.orders SET what = 'other'");
+        run("adopt", "verify", plan, from);
+        run("adopt", "status");
+        run("adopt", "cutover", plan, from, "--percent=50", "--yes");
+        run("adopt", "reverse", plan, from, "--percent=50", "--yes");
+        run("adopt", "cutover", plan, from, "--percent=100", "--yes");
+        run("adopt", "run", plan, from, "--finish", "--yes");
     }
 
     private void router() throws Exception {

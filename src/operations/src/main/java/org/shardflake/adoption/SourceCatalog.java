@@ -141,6 +141,8 @@ record SourceCatalog(
         }
     }
 
+    private static final Pattern WORD = Pattern.compile("[\\w$]+");
+
     /** The tables, as org.shardflake.assess finds them. */
     private static final String WANTED = """
             WITH wanted AS (
@@ -379,11 +381,25 @@ record SourceCatalog(
 
     /** PostgreSQL does not record what the text of a function calls. */
     private static void addCalls(Map<Long, Function> functions, Map<Long, Set<Long>> needs) {
-        functions.forEach((oid, function) -> functions.forEach((other, called) -> {
-            if (!oid.equals(other) && mentions(function.body(), called.name())) {
-                needs.computeIfAbsent(oid, key -> new HashSet<>()).add(other);
+        Map<String, Set<Long>> named = new HashMap<>();
+        functions.forEach((oid, function) ->
+                named.computeIfAbsent(function.name(), name -> new HashSet<>()).add(oid));
+        List<String> odd = named.keySet().stream()
+                .filter(name -> !WORD.matcher(name).matches())
+                .toList();
+        functions.forEach((oid, function) -> {
+            Set<Long> called = new HashSet<>();
+            WORD.matcher(function.body())
+                    .results()
+                    .forEach(word -> called.addAll(named.getOrDefault(word.group(), Set.of())));
+            odd.stream()
+                    .filter(name -> mentions(function.body(), name))
+                    .forEach(name -> called.addAll(named.getOrDefault(name, Set.of())));
+            called.remove(oid);
+            if (!called.isEmpty()) {
+                needs.computeIfAbsent(oid, key -> new HashSet<>()).addAll(called);
             }
-        }));
+        });
     }
 
     static boolean mentions(String text, String name) {
