@@ -286,6 +286,9 @@ class ExporterIT {
                 CREATE SCHEMA shardflake_adopt;
                 CREATE TABLE shardflake_adopt.adoption AS SELECT gen_random_uuid() AS mark, 1 AS id, 'public.old' AS source, 'FOLLOWING' AS state, 7::bigint AS copied_rows;
                 CREATE TABLE shardflake_adopt.changes_1 AS SELECT 1::bigint AS shardflake_change, now() AS shardflake_at;
+                CREATE TABLE shardflake_adopt.slice AS SELECT 1 AS shard, now() AS over_since;
+                CREATE TABLE public.old ();
+                CREATE TRIGGER zz_shardflake_adopt_fence BEFORE UPDATE ON public.old FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
                 INSERT INTO shardflake_catalog.adoption (id, source, database, target) SELECT mark, source, '%s', 'note' FROM shardflake_adopt.adoption
                 """.formatted(cluster.server(0).uri("postgres")));
         try {
@@ -293,7 +296,8 @@ class ExporterIT {
             labelsByMetric(scrape()).forEach(known::putIfAbsent);
         } finally {
             NoteShards.execute(
-                    cluster.server(0), "DELETE FROM shardflake_catalog.adoption; DROP SCHEMA shardflake_adopt CASCADE");
+                    cluster.server(0),
+                    "DELETE FROM shardflake_catalog.adoption; DROP SCHEMA shardflake_adopt CASCADE; DROP TABLE public.old");
         }
     }
 
