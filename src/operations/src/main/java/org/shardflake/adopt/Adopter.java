@@ -25,6 +25,7 @@ import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
@@ -770,17 +771,56 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** The shards whose rows differ from the table's, without those that have left it. */
-    Set<Integer> differing(Rows rows) throws SQLException {
-        return new HashSet<>(SliceDigests.of(old, servers, rows, over).differing());
+    /** Looks for rows of some shards that may differ. */
+    void search(SliceComparison comparison, Rows rows, Set<Integer> shards) throws SQLException {
+        Set<Integer> others = IntStream.range(0, map.sharding().shardCount())
+                .filter(shard -> !shards.contains(shard))
+                .boxed()
+                .collect(Collectors.toSet());
+        comparison.search(old, servers, rows, shardKey(), others);
+    }
+
+    /** Looks again at rows that may differ. */
+    void check(SliceComparison comparison, Rows rows) throws SQLException {
+        comparison.check(requireBegun(), old, servers, rows, shardKey());
     }
 
     /**
-     * Compares the rows of one shard, which reads all of the table.
+     * Refuses a shard with rows that are known to differ.
      *
-     * @throws RowsDifferException if they differ
+     * @throws RowsDifferException if it has such rows
      */
-    void compare(Rows rows, int shard) throws SQLException {
+    void requireEqual(SliceComparison comparison, int shard) {
+        long differing = comparison.differing(shard);
+        if (differing > 0) {
+            throw new RowsDifferException(
+                    table.name(),
+                    List.of("shard %s has %s"
+                            .formatted(
+                                    shard,
+                                    Plural.of(differing, "row") + (differing == 1 ? " that differs" : " that differ"))),
+                    List.of(),
+                    !isAlone);
+        }
+    }
+
+    /**
+     * Decides on the last rows of a shard whose rows don't change any more: those that have differed before, if they are known, and else all.
+     *
+     * @throws RowsDifferException if any differ
+     */
+    void compare(SliceComparison comparison, Rows rows, int shard) throws SQLException {
+        if (!comparison.isUnsearched(shard) && comparison.isDoubtful(shard)) {
+            comparison.check(requireBegun(), old, servers, rows, shardKey(), List.of(shard));
+        }
+        requireEqual(comparison, shard);
+        if (comparison.isUnsearched(shard) || comparison.isDoubtful(shard)) {
+            compare(rows, shard);
+        }
+    }
+
+    /** Compares the rows of one shard, which reads all of the table. */
+    private void compare(Rows rows, int shard) throws SQLException {
         SliceDigests digests =
                 new SliceDigests(old.digests(rows), servers.ofShard(shard).digests(rows, List.of(shard)));
         if (!digests.differing().isEmpty()) {

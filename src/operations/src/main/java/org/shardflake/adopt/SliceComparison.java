@@ -140,10 +140,38 @@ final class SliceComparison {
         return !unsearched.isEmpty() && found.isEmpty() && suspects.isEmpty();
     }
 
+    /** Whether rows of a shard are suspects. */
+    boolean isDoubtful(int shard) {
+        return suspects.containsKey(shard);
+    }
+
+    /** Whether a shard has rows that were not searched, as there were too many suspects. */
+    boolean isUnsearched(int shard) {
+        return unsearched.contains(shard);
+    }
+
+    /** The number of rows of a shard that are known to differ. */
+    long differing(int shard) {
+        Found its = found.get(shard);
+        return its == null ? 0 : its.count;
+    }
+
     /** Looks at the suspects again. The journal must have been carried out, and only this session may bring rows. */
     void check(Adoption adoption, OldTable old, ShardServers servers, Rows all, List<Column> primaryKey)
             throws SQLException {
-        for (int shard : List.copyOf(suspects.keySet())) {
+        check(adoption, old, servers, all, primaryKey, List.copyOf(suspects.keySet()));
+    }
+
+    /** Looks at the suspects of these shards again. */
+    void check(
+            Adoption adoption,
+            OldTable old,
+            ShardServers servers,
+            Rows all,
+            List<Column> primaryKey,
+            List<Integer> shardsToCheck)
+            throws SQLException {
+        for (int shard : shardsToCheck) {
             List<Suspect> its = List.copyOf(suspects.getOrDefault(shard, Set.of()));
             Set<Suspect> left = new TreeSet<>();
             for (int from = 0; from < its.size(); from += ROWS_AT_A_TIME) {

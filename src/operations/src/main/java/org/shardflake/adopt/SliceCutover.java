@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
@@ -32,8 +33,8 @@ final class SliceCutover implements AutoCloseable {
 
     private static final int ATTEMPTS = 200;
 
-    /** The number of times that all rows are compared while they change. */
-    private static final int COMPARISONS = 4;
+    /** The number of times that rows which differed are looked at again while they change. */
+    private static final int LOOKS = 8;
 
     private record Table(Routes.Placed placed, Adopter adopter, Adoption adoption, Rows rows) {}
 
@@ -87,15 +88,13 @@ final class SliceCutover implements AutoCloseable {
         fenced.settle(ShardSet.of());
         TreeSet<Integer> wanted = new TreeSet<>(shards.stream().boxed().toList());
         wanted.removeAll(fence.over());
-        Map<Table, Set<Integer>> differing = wanted.isEmpty() ? Map.of() : compare(wanted);
+        Map<Table, SliceComparison> comparisons = wanted.isEmpty() ? Map.of() : compare(wanted);
         List<SliceReport> reports = new ArrayList<>();
         for (int shard : wanted) {
-            SliceReport report = cutOver(
-                    shard,
-                    tables.stream()
-                            .filter(table ->
-                                    differing.getOrDefault(table, Set.of()).contains(shard))
-                            .toList());
+            for (Table table : tables) {
+                table.adopter().requireEqual(comparison(comparisons, table), shard);
+            }
+            SliceReport report = cutOver(shard, comparisons);
             listener.left(report);
             reports.add(report);
         }
@@ -103,31 +102,37 @@ final class SliceCutover implements AutoCloseable {
     }
 
     /**
-     * Finds shards whose rows differ, for each table, after some attempts. The engine is the only one that changes the shards, so at any moment
-     * only rows differ whose changes it has still to bring over.
+     * Compares all rows while they change. The engine is the only one that changes the shards, so at any moment only rows differ whose changes it
+     * has still to bring over: what has differed at every look is decided in the pause.
      */
-    private Map<Table, Set<Integer>> compare(Set<Integer> wanted) throws SQLException {
-        Map<Table, Set<Integer>> all = new HashMap<>();
+    private Map<Table, SliceComparison> compare(Set<Integer> wanted) throws SQLException {
+        bringRest();
+        Map<Table, SliceComparison> comparisons = new HashMap<>();
         for (Table table : tables) {
-            Set<Integer> differing = wanted;
-            for (int i = 0; i < COMPARISONS && !differing.isEmpty(); i++) {
-                table.adopter().bringRest(table.adoption());
-                Set<Integer> now = table.adopter().differing(table.rows());
-                now.retainAll(differing);
-                differing = now;
-            }
-            all.put(table, differing);
+            SliceComparison comparison = new SliceComparison();
+            table.adopter().search(comparison, table.rows(), wanted);
+            comparisons.put(table, comparison);
         }
-        return all;
+        for (int i = 0; i < LOOKS && comparisons.values().stream().anyMatch(SliceComparison::isDoubtful); i++) {
+            bringRest();
+            for (Table table : tables) {
+                table.adopter().check(comparison(comparisons, table), table.rows());
+            }
+        }
+        return comparisons;
     }
 
-    private SliceReport cutOver(int shard, List<Table> differing) throws SQLException {
+    private static SliceComparison comparison(Map<Table, SliceComparison> comparisons, Table table) {
+        return Objects.requireNonNull(comparisons.get(table));
+    }
+
+    private SliceReport cutOver(int shard, Map<Table, SliceComparison> comparisons) throws SQLException {
         for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
             bringRest();
             long begun = System.nanoTime();
             if (fence.hold(shard, PATIENCE)) {
                 try {
-                    leave(shard, differing);
+                    leave(shard, comparisons);
                 } catch (SQLException | RuntimeException e) {
                     release(shard, e);
                     throw e;
@@ -149,10 +154,10 @@ final class SliceCutover implements AutoCloseable {
         }
     }
 
-    private void leave(int shard, List<Table> differing) throws SQLException {
+    private void leave(int shard, Map<Table, SliceComparison> comparisons) throws SQLException {
         bringRest();
-        for (Table table : differing) {
-            table.adopter().compare(table.rows(), shard);
+        for (Table table : tables) {
+            table.adopter().compare(comparison(comparisons, table), table.rows(), shard);
         }
         for (Table table : tables) {
             table.adopter().checkForeignKeys(shard);
