@@ -540,7 +540,9 @@ class AdoptReverseTest {
 
         assertThat(command("reverse", options, "--percent=100").err()).contains("shop.users is not being adopted");
         assertThat(command("cutover", options, "--percent=50").exitCode()).isZero();
-        installation.execute(0, "UPDATE shard_0003.users SET name = 'later' WHERE id = 11");
+        Cli.Result written = installation.launch(
+                "sql", "--write", "--yes", "--uid=3", "UPDATE users SET name = 'later' WHERE id = 11");
+        assertThat(written.exitCode()).as(written.toString()).isZero();
         assertThat(command("reverse", options, "--shards=3,7").out())
                 .matches("1 shard came back; write pause: .*\n3 shards have left the old database\n");
         assertThat(installation.query(OLD, "SELECT name FROM shop.users WHERE id = 11"))

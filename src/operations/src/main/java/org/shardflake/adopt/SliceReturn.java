@@ -177,6 +177,7 @@ final class SliceReturn implements AutoCloseable {
                 row -> others.put(row.getString(1), row.getString(2)),
                 shard);
         others.keySet().removeAll(names);
+        others.remove("shardflake_run"); // It says what sql --write has done, which comes back with the rows.
         List<String> filled = new ArrayList<>();
         for (String other : others.values()) {
             if (Sql.isTrue(server, "SELECT EXISTS (SELECT FROM %s)".formatted(other))) {
