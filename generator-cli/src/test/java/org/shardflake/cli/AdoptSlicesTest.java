@@ -40,10 +40,12 @@ import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.adopt.AdoptListener;
 import org.shardflake.adopt.AdoptRefusedException;
+import org.shardflake.adopt.AdoptTable;
 import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.adopt.DatabaseSettings;
 import org.shardflake.adopt.RowsDifferException;
 import org.shardflake.adopt.SliceReport;
+import org.shardflake.adopt.TableComparison;
 import org.shardflake.adoption.AdoptionPlanFile;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
@@ -96,9 +98,14 @@ class AdoptSlicesTest {
     }
 
     static DatabaseAdopter adopter(PostgresExtension postgres, AdoptListener listener) {
+        return adopter(postgres, new DatabaseSettings(DatabaseAdopterTest.TABLES, 1000, 3, 0), listener);
+    }
+
+    private static DatabaseAdopter adopter(
+            PostgresExtension postgres, DatabaseSettings settings, AdoptListener listener) {
         ServerUrl catalog = url(postgres, 0);
         return DatabaseAdopter.open(
-                new DatabaseSettings(DatabaseAdopterTest.TABLES, 1000, 3, 0),
+                settings,
                 url(postgres, OLD),
                 catalog,
                 ShardCatalog.at(catalog).load(),
@@ -248,6 +255,37 @@ class AdoptSlicesTest {
                     .isEqualTo(FENCED);
             assertThat(outcome(connection, "UPDATE shop.users SET name = 'x' WHERE id = 2"))
                     .isEqualTo("ok");
+        }
+    }
+
+    /** The text of a row has such values in another form than a cast to text. */
+    @Test
+    void aRowThatAShardLacksIsFoundByAnyKey() throws SQLException, IOException {
+        String tag =
+                "CREATE TABLE %stag (uid bigint, code char(5), is_old boolean, at inet, PRIMARY KEY (uid, code, is_old, at));";
+        installation.execute(OLD, tag.formatted("shop."));
+        installation.execute(
+                OLD, "INSERT INTO shop.tag SELECT n, 'ab', n % 2 = 0, '10.0.0.1' FROM generate_series(0, 15) n");
+        Path changelog = Files.writeString(
+                directory.resolve("tag.sql"),
+                "--liquibase formatted sql\n--changeset ann:tag\n" + tag.formatted("")
+                        + " COMMENT ON COLUMN tag.uid IS 'shard key';");
+        Cli.Result deployed =
+                installation.launch("schema", "deploy", "--changelog=" + changelog, "--search-path=" + directory);
+        assertThat(deployed.exitCode()).as(deployed.toString()).isZero();
+        DatabaseSettings settings = new DatabaseSettings(
+                List.of(new AdoptTable("shop.tag", "tag", "uid", List.of(), null, List.of())), 1000, 3, 0);
+        try (DatabaseAdopter adopter = adopter(postgres, settings, AdoptListener.NONE)) {
+            adopter.run();
+            assertThat(adopter.verify()).noneMatch(TableComparison::differs);
+        }
+        installation.execute(0, "DELETE FROM shard_0002.tag WHERE is_old");
+
+        try (DatabaseAdopter adopter = adopter(postgres, settings, AdoptListener.NONE)) {
+            assertThat(adopter.verify()).allMatch(TableComparison::differs);
+            assertThatThrownBy(() -> adopter.cutOver(ShardSet.of(2)).now())
+                    .isInstanceOf(RowsDifferException.class)
+                    .hasMessageContaining("shard 2 has 2 rows that differ");
         }
     }
 

@@ -363,6 +363,9 @@ final class OldTable {
         return line[field + 1] == 't';
     }
 
+    /** The text of a key's value as that of a row has it, which for a boolean, a char or an inet is not that of a cast. */
+    static final String KEY_TEXT = "concat(%s)";
+
     /** The shard and the hash of a row. */
     record Hashed(int shard, long hash) {}
 
@@ -375,7 +378,7 @@ final class OldTable {
         String wanted = wanted(keys, primaryKey);
         String sql = "SELECT ARRAY[%s], COALESCE(%s, %s), %s FROM %s t WHERE ROW(%s) IN (%s)"
                 .formatted(
-                        keyParts("t", "%s::text"),
+                        keyParts("t", KEY_TEXT),
                         route.shard("t"),
                         NONE,
                         rows.hash(),
@@ -421,13 +424,13 @@ final class OldTable {
 
     private Set<List<String>> pending(Adoption adoption, String wanted) throws SQLException {
         String noted = "SELECT ARRAY[%s] FROM %s c WHERE ROW(%s) IN (%s)";
-        String sql = noted.formatted(keyParts("c", "%s::text"), changes(adoption.id()), table.keyOf("c"), wanted)
+        String sql = noted.formatted(keyParts("c", KEY_TEXT), changes(adoption.id()), table.keyOf("c"), wanted)
                 + " UNION "
-                + noted.formatted(keyParts("c", "%s::text"), waiting(adoption), table.keyOf("c"), wanted);
+                + noted.formatted(keyParts("c", KEY_TEXT), waiting(adoption), table.keyOf("c"), wanted);
         if (route.link() != null) {
             sql += " UNION SELECT ARRAY[%s] FROM %s t WHERE ROW(%s) IN (%s) AND (%s)"
                     .formatted(
-                            keyParts("t", "%s::text"),
+                            keyParts("t", KEY_TEXT),
                             table.own(),
                             table.keyOf("t"),
                             wanted,

@@ -491,7 +491,7 @@ final class ShardTables {
                 .collect(joining(", "));
         String sql = "SELECT ARRAY[%s], %s FROM %s t WHERE ROW(%s) IN (%s)"
                 .formatted(
-                        columns.stream().map(column -> column + "::text").collect(joining(", ")),
+                        columns.stream().map(OldTable.KEY_TEXT::formatted).collect(joining(", ")),
                         rows.hash(),
                         table(shard),
                         String.join(", ", columns),

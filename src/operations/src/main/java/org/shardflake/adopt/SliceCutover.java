@@ -33,6 +33,9 @@ final class SliceCutover implements AutoCloseable {
 
     private static final int ATTEMPTS = 200;
 
+    /** The number of times that a table is searched, if more rows differ than are remembered. */
+    private static final int SEARCHES = 4;
+
     /** The number of times that rows which differed are looked at again while they change. */
     private static final int LOOKS = 8;
 
@@ -102,22 +105,22 @@ final class SliceCutover implements AutoCloseable {
     }
 
     /**
-     * Compares all rows while they change. The engine is the only one that changes the shards, so at any moment only rows differ whose changes it
-     * has still to bring over: what has differed at every look is decided in the pause.
+     * Compares all rows while they change. The engine is the only one that changes the shards, so a row that differs and has no change which is
+     * still noted differs for good. Those that had such changes at every look are left for the pause.
      */
     private Map<Table, SliceComparison> compare(Set<Integer> wanted) throws SQLException {
-        bringRest();
         Map<Table, SliceComparison> comparisons = new HashMap<>();
         for (Table table : tables) {
             SliceComparison comparison = new SliceComparison();
-            table.adopter().search(comparison, table.rows(), wanted);
-            comparisons.put(table, comparison);
-        }
-        for (int i = 0; i < LOOKS && comparisons.values().stream().anyMatch(SliceComparison::isDoubtful); i++) {
-            bringRest();
-            for (Table table : tables) {
-                table.adopter().check(comparison(comparisons, table), table.rows());
+            for (int i = 0; i == 0 || (i < SEARCHES && wanted.stream().anyMatch(comparison::isUnsearched)); i++) {
+                bringRest();
+                table.adopter().search(comparison, table.rows(), wanted);
+                for (int look = 0; look < LOOKS && comparison.isDoubtful(); look++) {
+                    bringRest();
+                    table.adopter().check(comparison, table.rows());
+                }
             }
+            comparisons.put(table, comparison);
         }
         return comparisons;
     }

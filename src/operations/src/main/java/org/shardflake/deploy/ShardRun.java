@@ -648,11 +648,9 @@ final class ShardRun {
         @Override
         public <T> T tryOut(Preconditions.Question<T> question) throws SQLException {
             if (connection.getAutoCommit()) {
-                connection.setAutoCommit(false);
-                T answer = question.ask(connection);
-                connection.rollback();
-                connection.setAutoCommit(true);
-                return answer;
+                try (Sql.Ending ending = Sql.rollingBack(connection)) {
+                    return question.ask(connection);
+                }
             }
             gathered.append("SAVEPOINT ").append(SAVEPOINT);
             flush();

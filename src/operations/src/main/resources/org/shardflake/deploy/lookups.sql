@@ -32,7 +32,8 @@ CREATE TABLE shardflake_lookup_owner (
 CREATE INDEX shardflake_lookup_void ON shardflake_lookup_owner (written_at) WHERE is_void;
 COMMENT ON TABLE shardflake_lookup_owner IS 'Which claims by rows of this shard are good, written with the row, and which never will be; the router writes it';
 
--- Those who write to the shard's other tables write to these. The shard is first in the path, so that what is not qualified may be its own.
+-- Roles that may insert into the shard's tables may write to these. PostgreSQL's schema comes first in the path, but a function or operator
+-- of the shard wins if its argument types fit better, so all are qualified.
 DO $$
 DECLARE
     v_role pg_catalog.text;

@@ -10,7 +10,8 @@ CREATE TABLE shardflake_run (
 );
 COMMENT ON TABLE shardflake_run IS 'The runs of shardflake sql --write that were committed in this shard';
 
--- Those who write to the shard's other tables write to this one. The shard is first in the path, so that what is not qualified may be its own.
+-- Roles that may insert into the shard's tables may write to this one. PostgreSQL's schema comes first in the path, but a function or operator
+-- of the shard wins if its argument types fit better, so all are qualified.
 DO $$
 DECLARE
     v_role pg_catalog.text;
