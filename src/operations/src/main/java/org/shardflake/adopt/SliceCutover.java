@@ -37,7 +37,7 @@ final class SliceCutover implements AutoCloseable {
     private static final int SEARCHES = 4;
 
     /** The number of times that rows which differed are looked at again while they change. */
-    private static final int LOOKS = 8;
+    private static final int LOOKS = 2;
 
     private record Table(Routes.Placed placed, Adopter adopter, Adoption adoption, Rows rows) {}
 
