@@ -110,19 +110,29 @@ final class SliceCutover implements AutoCloseable {
      */
     private Map<Table, SliceComparison> compare(Set<Integer> wanted) throws SQLException {
         Map<Table, SliceComparison> comparisons = new HashMap<>();
-        for (Table table : tables) {
-            SliceComparison comparison = new SliceComparison();
-            for (int i = 0; i == 0 || (i < SEARCHES && wanted.stream().anyMatch(comparison::isUnsearched)); i++) {
-                bringRest();
-                table.adopter().search(comparison, table.rows(), wanted);
-                for (int look = 0; look < LOOKS && comparison.isDoubtful(); look++) {
-                    bringRest();
-                    table.adopter().check(comparison, table.rows());
-                }
+        tables.forEach(table -> comparisons.put(table, new SliceComparison()));
+        List<Table> left = tables;
+        for (int search = 0; search < SEARCHES && !left.isEmpty(); search++) {
+            for (Table table : left) {
+                table.adopter().bringRest(table.adoption());
+                table.adopter().search(comparison(comparisons, table), table.rows(), wanted);
             }
-            comparisons.put(table, comparison);
+            look(comparisons);
+            left = tables.stream()
+                    .filter(table -> wanted.stream().anyMatch(comparison(comparisons, table)::isUnsearched))
+                    .toList();
         }
         return comparisons;
+    }
+
+    /** Looks at rows that may differ until all are decided, or some have changed at every look. */
+    private void look(Map<Table, SliceComparison> comparisons) throws SQLException {
+        for (int i = 0; i < LOOKS && comparisons.values().stream().anyMatch(SliceComparison::isDoubtful); i++) {
+            bringRest();
+            for (Table table : tables) {
+                table.adopter().check(comparison(comparisons, table), table.rows());
+            }
+        }
     }
 
     private static SliceComparison comparison(Map<Table, SliceComparison> comparisons, Table table) {
