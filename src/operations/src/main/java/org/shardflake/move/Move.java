@@ -33,22 +33,6 @@ public record Move(
         Optional<Instant> workedOnSince,
         List<MoveShard> shards) {
 
-    /** The same move with these shards. */
-    Move with(List<MoveShard> its) {
-        return new Move(
-                id,
-                tag,
-                source,
-                target,
-                phase,
-                phaseSince,
-                startedAt,
-                reason,
-                problem,
-                workedOnSince,
-                List.copyOf(its));
-    }
-
     /** All of its shards. */
     public ShardSet shardSet() {
         return ShardSet.of(shards.stream().map(MoveShard::shard).toList());

@@ -10,16 +10,15 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.IntConsumer;
-import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
@@ -105,26 +104,27 @@ final class MoveCatalog {
                         Advice.of("see %s and %s", CliCommand.MOVE_STATUS, CliCommand.MAP_HISTORY)));
     }
 
-    /** A line of the answer; without a shard if the move has none. */
-    private record Line(Move move, @Nullable MoveShard shard) {}
-
     private static List<Move> read(Connection connection, String which, Object... values) throws SQLException {
-        Map<Long, List<Line>> lines = new LinkedHashMap<>();
-        for (Line line : Sql.list(connection, MOVES + which, MoveCatalog::readLine, values)) {
-            lines.computeIfAbsent(line.move().id(), id -> new ArrayList<>()).add(line);
-        }
-        return lines.values().stream()
-                .map(its -> its.get(0)
-                        .move()
-                        .with(its.stream()
-                                .map(Line::shard)
-                                .filter(Objects::nonNull)
-                                .toList()))
-                .toList();
+        List<Move> moves = new ArrayList<>();
+        Map<Long, List<MoveShard>> shards = new HashMap<>();
+        Sql.list(
+                connection,
+                MOVES + which,
+                row -> {
+                    List<MoveShard> its = shards.get(row.getLong(1));
+                    if (its == null) {
+                        its = new ArrayList<>();
+                        shards.put(row.getLong(1), its);
+                        moves.add(readMove(row, Collections.unmodifiableList(its)));
+                    }
+                    return row.getString(11) == null || its.add(readShard(row));
+                },
+                values);
+        return moves;
     }
 
-    private static Line readLine(ResultSet row) throws SQLException {
-        Move move = new Move(
+    private static Move readMove(ResultSet row, List<MoveShard> shards) throws SQLException {
+        return new Move(
                 row.getLong(1),
                 row.getString(2),
                 row.getString(3),
@@ -135,8 +135,7 @@ final class MoveCatalog {
                 row.getString(8),
                 row.getString(9),
                 Optional.ofNullable(row.getObject(10, OffsetDateTime.class)).map(OffsetDateTime::toInstant),
-                List.of());
-        return new Line(move, row.getString(11) == null ? null : readShard(row));
+                shards);
     }
 
     private static MoveShard readShard(ResultSet row) throws SQLException {
