@@ -22,15 +22,13 @@ import org.shardflake.jdbc.Plural;
 /** Tells shards that a server refuses writes to because they have come back to an old database from those that nothing explains. */
 final class ClosedByAdoption {
 
-    private final String server;
     private final List<Slices> slices;
     private final boolean isWorkedOn;
     /** Why an old database does not say which shards have come back. */
     private final Optional<String> problem;
 
-    /** @param adoptions asked after the server: a shard is on the old database's record before its server refuses writes */
-    ClosedByAdoption(String server, List<AdoptionStatus> adoptions) {
-        this.server = server;
+    /** @param adoptions asked after the servers: a shard is on the old database's record before its server refuses writes */
+    ClosedByAdoption(List<AdoptionStatus> adoptions) {
         this.slices = adoptions.stream()
                 .flatMap(status -> status.progress().stream())
                 .flatMap(progress -> progress.slices().stream())
@@ -46,7 +44,7 @@ final class ClosedByAdoption {
     }
 
     /** The findings about shards that the old databases have on record. */
-    List<Finding> explain(ShardSet shards) {
+    List<Finding> explain(String server, ShardSet shards) {
         List<Finding> findings = new ArrayList<>();
         ShardSet back = with(shards, Slices::back);
         if (!back.isEmpty()) {
@@ -73,9 +71,13 @@ final class ClosedByAdoption {
                                     .formatted(Plural.shards(halfWay))
                             : "refuses writes to %s, which a command that has ended was about to bring back to the old database"
                                     .formatted(Plural.shards(halfWay)),
-                    Advice.of(
-                            "run %s again, or %s, which first lets %s accept writes",
-                            CliCommand.ADOPT_REVERSE, CliCommand.ADOPT_CUTOVER, Plural.choose(halfWay, "it", "them"))));
+                    isWorkedOn
+                            ? "wait until the command has ended"
+                            : Advice.of(
+                                    "run %s again, or %s, which first lets %s accept writes",
+                                    CliCommand.ADOPT_REVERSE,
+                                    CliCommand.ADOPT_CUTOVER,
+                                    Plural.choose(halfWay, "it", "them"))));
         }
         return findings;
     }
@@ -89,8 +91,8 @@ final class ClosedByAdoption {
                                 its.back().contains(shard) || its.closed().contains(shard)));
     }
 
-    /** Whether to open a shard isn't safe without a person: it may be on its way back, or have come back. */
-    boolean hasReasonToWait() {
+    /** Whether only a person can say that a shard may be opened: it may have come back, or be about to. */
+    boolean needsPerson() {
         return problem.isPresent() || !slices.isEmpty();
     }
 
@@ -98,10 +100,10 @@ final class ClosedByAdoption {
     Advice remedy(ShardSet shards) {
         int first = shards.stream().findFirst().orElseThrow();
         return problem.map(why -> Advice.of(
-                        "an old database that doesn't answer may have %s, so first let it answer: %s",
-                        Plural.choose(shards, "it", "them"), why))
+                        "first see to it that the state of each adoption is known, since %s may have come back to an old database: %s",
+                        Plural.choose(shards, "it", "they"), why))
                 .orElseGet(() -> Advice.of(
-                        "the old database has %s not on record: while no command of the adoption runs, open %1$s with SELECT shardflake.unfence_shard(%2$s)",
+                        "the old database has no record of %1$s: while no command of the adoption runs, open %1$s with SELECT shardflake.unfence_shard(%2$s)",
                         Plural.choose(shards, "it", "them"), first));
     }
 

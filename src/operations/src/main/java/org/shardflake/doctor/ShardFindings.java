@@ -22,6 +22,7 @@ import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
@@ -64,6 +65,9 @@ final class ShardFindings {
     private final DoctorConnections access;
     private final boolean mayChange;
     private final List<Finding> findings = new ArrayList<>();
+
+    /** The answers of old databases, which are asked once, and only if a shard is closed. */
+    private @Nullable ClosedByAdoption adopted;
 
     private ShardFindings(ObservedState observed, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access) {
         this.observed = observed;
@@ -248,13 +252,15 @@ final class ShardFindings {
         if (shards.isEmpty()) {
             return;
         }
-        ClosedByAdoption adopted = new ClosedByAdoption(server, access.adoptions());
-        findings.addAll(adopted.explain(shards));
+        if (adopted == null) {
+            adopted = new ClosedByAdoption(access.adoptions());
+        }
+        findings.addAll(adopted.explain(server, shards));
         ShardSet left = adopted.unexplained(shards);
         if (left.isEmpty()) {
             return;
         }
-        if (adopted.hasReasonToWait()) {
+        if (adopted.needsPerson()) {
             findings.add(closed(server, left, adopted.remedy(left)));
             return;
         }
