@@ -12,8 +12,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -25,6 +23,7 @@ import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.adopt.DatabaseSettings;
 import org.shardflake.adopt.SliceReport;
 import org.shardflake.benchmarks.installation.BenchmarkInstallation;
+import org.shardflake.benchmarks.installation.Writers;
 import org.shardflake.benchmarks.report.Distribution;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Sizing;
@@ -76,15 +75,15 @@ public final class SlicePauses {
     private final BenchmarkInstallation installation;
     private final PostgresServer old;
     private final ShardSet leaving;
-    private final Load load;
+    private final Changes changes;
     private final Map<String, List<Double>> seen = new LinkedHashMap<>();
     private final Map<String, List<Double>> said = new LinkedHashMap<>();
 
-    private SlicePauses(BenchmarkInstallation installation, PostgresServer old, ShardSet leaving, Load load) {
+    private SlicePauses(BenchmarkInstallation installation, PostgresServer old, ShardSet leaving, Changes changes) {
         this.installation = installation;
         this.old = old;
         this.leaving = leaving;
-        this.load = load;
+        this.changes = changes;
     }
 
     /** Measures and prints. */
@@ -119,26 +118,34 @@ public final class SlicePauses {
                 }
             }
             try (ShardRouter router = ShardRouter.builder()
-                            .catalog(installation.uri("db1"))
-                            .credentials(
-                                    installation.server("db1").user(),
-                                    installation.server("db1").password())
-                            .oldDatabase(old.uri(DATABASE), "shop")
-                            .poolSize(writers)
-                            .build();
-                    Load load = new Load(router, shards, writers, restMillis)) {
-                new SlicePauses(installation, old, ShardSet.range(0, leaving - 1), load).run(rounds);
+                    .catalog(installation.uri("db1"))
+                    .credentials(
+                            installation.server("db1").user(),
+                            installation.server("db1").password())
+                    .oldDatabase(old.uri(DATABASE), "shop")
+                    .poolSize(writers)
+                    .build()) {
+                new SlicePauses(installation, old, ShardSet.range(0, leaving - 1), new Changes(router, shards))
+                        .run(shards, rounds, writers, restMillis);
             }
         }
     }
 
-    private void run(int rounds) throws Exception {
+    private void run(int shards, int rounds, int writers, int restMillis) throws Exception {
         try (DatabaseAdopter adopter = adopter()) {
             adopter.cutOver(ShardSet.of()); // copies the rows and prepares the old database
         }
         installation.checkpoint();
-        load.start();
-        TimeUnit.SECONDS.sleep(WARM_UP_SECONDS);
+        try (Writers load = new Writers(shards, writers, restMillis, changes::change)) {
+            TimeUnit.SECONDS.sleep(WARM_UP_SECONDS);
+            measure(rounds);
+        }
+        seen.forEach((work, its) -> print("longest write of a shard during " + work, its));
+        said.forEach((work, its) -> print("pause that the engine says of a " + work, its));
+        System.out.println(Target.none("failed writes", changes.failed.get()) + changes.firstFailure);
+    }
+
+    private void measure(int rounds) throws Exception {
         for (int round = 0; round < rounds; round++) {
             long begun = System.nanoTime();
             during("cutover", () -> {
@@ -157,9 +164,6 @@ public final class SlicePauses {
                 return List.of();
             });
         }
-        seen.forEach((work, its) -> print("longest write of a shard during " + work, its));
-        said.forEach((work, its) -> print("pause that the engine says of a " + work, its));
-        System.out.println(Target.none("failed writes", load.failed.get()) + load.firstFailure);
     }
 
     /** Work whose shards have their pauses told by the engine. */
@@ -169,10 +173,10 @@ public final class SlicePauses {
     }
 
     private void during(String name, Work work) throws Exception {
-        load.forget();
+        changes.forget();
         List<SliceReport> reports = work.run();
         for (int shard : leaving.stream().toArray()) {
-            seen.computeIfAbsent(name, key -> new ArrayList<>()).add(load.longest(shard) / 1e6);
+            seen.computeIfAbsent(name, key -> new ArrayList<>()).add(changes.longest(shard) / 1e6);
         }
         if (!reports.isEmpty()) {
             if (reports.size() != leaving.size()) {
@@ -212,54 +216,32 @@ public final class SlicePauses {
                 AdoptListener.NONE);
     }
 
-    /** Threads that each change an order and its item by the router, wherever its shard is. */
-    private static final class Load implements AutoCloseable {
+    /** Changes of orders and their items by the router, wherever their shards are. */
+    private static final class Changes {
 
         private final ShardRouter router;
         private final int shards;
-        private final int writers;
-        private final int restMillis;
-        private final ExecutorService threads;
         private final AtomicLongArray longest;
         private final AtomicLong failed = new AtomicLong();
         private volatile String firstFailure = "";
-        private volatile boolean stopped;
 
-        Load(ShardRouter router, int shards, int writers, int restMillis) {
+        Changes(ShardRouter router, int shards) {
             this.router = router;
             this.shards = shards;
-            this.writers = writers;
-            this.restMillis = restMillis;
-            this.threads = Executors.newFixedThreadPool(writers);
             this.longest = new AtomicLongArray(shards);
         }
 
-        void start() {
-            for (int i = 0; i < writers; i++) {
-                long seed = i;
-                threads.execute(() -> write(new Random(seed)));
-            }
-        }
-
-        private void write(Random random) {
+        void change(int shard, Random random) {
+            long order = (long) (1 + random.nextInt(10)) * shards + shard;
+            long start = System.nanoTime();
             try {
-                while (!stopped) {
-                    int shard = random.nextInt(shards);
-                    long order = (long) (1 + random.nextInt(10)) * shards + shard;
-                    long start = System.nanoTime();
-                    try {
-                        router.write(shard, tx -> change(tx, order));
-                    } catch (SQLException | RuntimeException e) {
-                        if (failed.incrementAndGet() == 1) {
-                            firstFailure = ": " + e;
-                        }
-                    }
-                    longest.accumulateAndGet(shard, System.nanoTime() - start, Math::max);
-                    TimeUnit.MILLISECONDS.sleep(restMillis);
+                router.write(shard, tx -> change(tx, order));
+            } catch (SQLException | RuntimeException e) {
+                if (failed.incrementAndGet() == 1) {
+                    firstFailure = ": " + e;
                 }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
             }
+            longest.accumulateAndGet(shard, System.nanoTime() - start, Math::max);
         }
 
         private static boolean change(ShardTransaction tx, long order) throws SQLException {
@@ -280,15 +262,6 @@ public final class SlicePauses {
 
         long longest(int shard) {
             return longest.get(shard);
-        }
-
-        @Override
-        public void close() throws InterruptedException {
-            stopped = true;
-            threads.shutdown();
-            if (!threads.awaitTermination(1, TimeUnit.MINUTES)) {
-                throw new IllegalStateException("a transaction has taken longer than a minute");
-            }
         }
     }
 }

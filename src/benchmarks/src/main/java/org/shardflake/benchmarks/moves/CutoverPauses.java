@@ -10,10 +10,10 @@ import java.util.concurrent.TimeUnit;
 import org.shardflake.ShardSet;
 import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.benchmarks.installation.Photos;
+import org.shardflake.benchmarks.installation.Writers;
 import org.shardflake.benchmarks.moves.MoveComparison.Sizes;
 import org.shardflake.benchmarks.moves.RollingProbe.Probe.Pause;
 import org.shardflake.benchmarks.moves.WholeMove.CutoverLine;
-import org.shardflake.benchmarks.moves.Writes.Load;
 import org.shardflake.benchmarks.report.Distribution;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.router.ShardRouter;
@@ -75,7 +75,11 @@ record CutoverPauses(
         CutoverPauses run() throws Exception {
             List<Pause> pauses;
             List<Pause> without;
-            try (Load load = new Load(writes, sizes.groupShards(), sizes.loadThreads(), sizes.loadRestMillis());
+            try (Writers writers = new Writers(
+                            sizes.groupShards(),
+                            sizes.loadThreads(),
+                            sizes.loadRestMillis(),
+                            (shard, random) -> writes.insertAndChange(shard));
                     RollingProbe probe = new RollingProbe(writes)) {
                 TimeUnit.SECONDS.sleep(WARM_UP_SECONDS);
                 installation.command().run("move", "start", "--shards", first(sizes.groupShards()), "--to", "db2");

@@ -12,6 +12,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.benchmarks.installation.Photos;
 import org.shardflake.benchmarks.installation.ShardflakeCommand.Result;
+import org.shardflake.benchmarks.installation.Writers;
 import org.shardflake.benchmarks.moves.WholeMove.CutoverLine;
 import org.shardflake.benchmarks.report.Distribution;
 import org.shardflake.benchmarks.report.Figures;
@@ -64,7 +65,8 @@ public final class StreamPauses {
         Map<String, Rounds.Measurement<Exception>> candidates = new LinkedHashMap<>();
         candidates.put(WITHOUT, () -> kept(without, move(WITHOUT)));
         candidates.put(WITH, () -> kept(with, move(WITH)));
-        try (Writes.Load load = new Writes.Load(writes, all.size(), WRITERS, REST_MILLIS)) {
+        try (Writers writers =
+                new Writers(all.size(), WRITERS, REST_MILLIS, (shard, random) -> writes.insertAndChange(shard))) {
             Rounds.run(1, rounds, candidates);
         }
         List<Double> more = new ArrayList<>();
