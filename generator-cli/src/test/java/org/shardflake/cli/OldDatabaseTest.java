@@ -101,8 +101,8 @@ class OldDatabaseTest {
     }
 
     /**
-     * Changes orders and reads them back: by the router's transactions, by jOOQ, by those of a framework and outside of transactions, each by one of
-     * two routers, of which one may know less. The work knows of no old database. Nothing that it does may fail.
+     * Changes orders and reads them back: in the router's transactions, with jOOQ, in a framework's transactions, and without any. Each time it takes
+     * one of two routers, and either may have an older view of the shards. Its code does not mention the old database. Nothing may fail.
      */
     private static final class Writer {
 
@@ -110,7 +110,7 @@ class OldDatabaseTest {
         private final Counts counts;
         private final Random random;
         private final int first;
-        /** What was acknowledged: the number of changes, by the id of the order. */
+        /** The number of acknowledged changes of each order, by its id. */
         private final Map<Integer, Integer> orders = new TreeMap<>();
 
         private Writer(List<ShardRouter> routers, Counts counts, long seed, int number) {

@@ -458,20 +458,19 @@ final class ShardExecutor {
     /** Lends a connection to the server of a shard. */
     AttemptConnection.Loan lend(int shard) {
         enter();
-        boolean hasLeft = false;
+        boolean oldDatabaseRefused = false;
         try {
             while (true) {
                 Routes route = routes();
                 ServerPool pool = route.pool(shard);
                 try {
                     LeasedConnection connection = pool.connection(Access.WRITE, shard);
-                    // A shard on its way back is closed on its server, which has its rows until the old database has
-                    // them.
-                    if ((hasLeft && !pool.isOld()) || isAdmitted(connection, pool)) {
+                    // While a shard goes back both refuse it, and its server still has the rows.
+                    if ((oldDatabaseRefused && !pool.isOld()) || isAdmitted(connection, pool)) {
                         return new AttemptConnection.Loan(route, connection);
                     }
                     if (pool.isOld()) {
-                        hasLeft = true;
+                        oldDatabaseRefused = true;
                     } else {
                         pools.lookAgain(shard);
                     }

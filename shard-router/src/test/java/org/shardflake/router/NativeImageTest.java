@@ -38,7 +38,7 @@ class NativeImageTest {
     private static final Pattern PROXY =
             Pattern.compile("new Class<\\?>\\[] \\{(\\w+)\\.class}|\\bproxy\\((\\w+)\\.class,");
 
-    /** What would need more metadata. */
+    /** Reflective calls that the metadata does not cover. */
     private static final Pattern OTHER = Pattern.compile(
             "\\b(Class\\.forName|ServiceLoader\\.load|ResourceBundle|loadClass|setAccessible|getDeclared(Method|Field|Constructor)|newInstance)\\b");
 

@@ -133,7 +133,7 @@ class TestedVersionsTest {
         return row(library, property, read(pom), pom, module, when);
     }
 
-    /** What a profile has for a line of Spring Boot of which the CI says that it runs with each push. */
+    /** The row for a library whose version comes from the profile of the Spring Boot line that CI runs with each push. */
     private static String other(String library, String property, String pom, String module) throws IOException {
         String lines = read(".github/workflows/ci.yml").replaceFirst("(?s).*?\n +line: \\[(.*?)].*", "$1");
         assertThat(list(lines)).hasSize(1);

@@ -144,8 +144,8 @@ public class LeasedConnection extends ForwardingConnection implements Executions
     }
 
     /**
-     * Whether the database has the shard: an {@linkplain OldDatabase old} one is asked, and if there is one, a server whether the shard is open, since
-     * no map tells of a shard that goes back. Outside a transaction that may change at any time.
+     * Whether the database has the shard. An {@linkplain OldDatabase old} database is asked that. If the router has one, a server is asked whether the
+     * shard is open, since no map tells of a shard that goes back. Outside a transaction that may change at any time.
      */
     public boolean isAdmitted() throws SQLException {
         if (!lender.asksForReads()
