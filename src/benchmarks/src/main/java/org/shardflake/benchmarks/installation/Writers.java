@@ -18,7 +18,7 @@ public final class Writers implements AutoCloseable {
     private final ExecutorService threads;
     private volatile boolean stopped;
 
-    /** A transaction of a thread, which has a random generator of its own. */
+    /** One transaction. Each thread has its own random generator. */
     @FunctionalInterface
     public interface Write {
         void to(int shard, Random random);
