@@ -21,11 +21,13 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -46,6 +48,10 @@ import org.shardflake.jdbc.Poll;
 import org.shardflake.router.RetryPolicy;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.exception.ShardFencedException;
+import org.shardflake.server.ServerUrl;
+import org.shardflake.watch.InstallationSnapshot;
+import org.shardflake.watch.PlacementState;
+import org.shardflake.watch.Watch;
 
 /** Shards come back to the old database. The tables and shards are those of {@link AdoptSlicesTest}. */
 class AdoptReverseTest {
@@ -533,7 +539,7 @@ class AdoptReverseTest {
     }
 
     @Test
-    void aShareOfTheShardsComesBackByTheCommand() throws IOException, SQLException {
+    void aShareOfTheShardsComesBackByTheCommand() throws IOException, SQLException, InterruptedException {
         Path plan = Files.writeString(
                 directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
         String[] options = {"--plan=" + plan, "--from=" + installation.url(OLD), "--yes"};
@@ -554,6 +560,7 @@ class AdoptReverseTest {
         assertThat(command("reverse", options, "--shards=3").out())
                 .isEqualTo("no shard had to come back\n3 shards have left the old database\n");
         saysWhereShardsAre();
+        saysNothingOfAShardThatWasJustOpened();
         Cli.Result finish = installation.launch("adopt", "run", options[0], options[1], options[2], "--finish");
         assertThat(finish.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(finish.err()).contains("shard 3 has come back");
@@ -578,7 +585,7 @@ class AdoptReverseTest {
     }
 
     /** Shards 0 to 2 have left, 3 has come back. */
-    private void saysWhereShardsAre() throws SQLException {
+    private void saysWhereShardsAre() throws SQLException, InterruptedException {
         assertThat(installation.launch("adopt", "status").out())
                 .contains(": shards 3-7 are in it; shard 3 of these has come back; shards 0-2 have left\n");
         assertThat(installation.launch("adopt", "status", "-o=json").out())
@@ -596,9 +603,47 @@ class AdoptReverseTest {
                 .containsPattern("problem +db1 +shard-closed +refuses writes to shard 2, which the shard map gives it")
                 .contains("while no command of the adoption runs, open it with SELECT shardflake.unfence_shard(2)");
         assertThat(fenced()).isEqualTo("3");
+        try (Watch watch =
+                new Watch(url(0), server -> url(server.name().equals("db1") ? 0 : 1), old -> url(OLD), text -> {})) {
+            InstallationSnapshot snapshot = watch.look();
+            assertThat(IntStream.range(0, 4).mapToObj(snapshot::state))
+                    .containsExactly(
+                            PlacementState.OPEN, PlacementState.CLOSED, PlacementState.CLOSED, PlacementState.BACK);
+        }
         installation.execute(0, "SELECT shardflake.unfence_shard(2)");
         cutOver(ShardSet.of());
         assertThat(fenced()).isEqualTo("1");
+    }
+
+    private static ServerUrl url(int server) {
+        return ServerUrl.parse(postgres.database(server).uri());
+    }
+
+    /** A command lets shard 2 accept writes again after doctor has asked its server, and before the old database answers. */
+    private void saysNothingOfAShardThatWasJustOpened() throws SQLException {
+        installation.execute(OLD, "INSERT INTO shardflake_adopt.fenced VALUES (2)");
+        installation.execute(0, "SELECT shardflake.fence_shard(2)");
+        CompletableFuture<Cli.Result> doctor;
+        try (Connection old = postgres.database(OLD).connect()) {
+            old.setAutoCommit(false);
+            assertThat(AdoptSlicesTest.outcome(old, "LOCK TABLE shardflake_adopt.adoption IN ACCESS EXCLUSIVE MODE"))
+                    .isEqualTo("ok");
+            doctor = CompletableFuture.supplyAsync(() -> installation.launch("doctor"));
+            boolean isWaiting = Poll.everyMillis(10, Duration.ofMinutes(1))
+                    .until(() -> installation
+                            .query(
+                                    OLD,
+                                    "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'shardflake_adopt.adoption'::regclass AND NOT granted)")
+                            .equals("t"));
+            assertThat(isWaiting).isTrue();
+            installation.execute(0, "SELECT shardflake.unfence_shard(2)");
+            assertThat(AdoptSlicesTest.outcome(old, "DELETE FROM shardflake_adopt.fenced WHERE shard = 2"))
+                    .isEqualTo("ok");
+            old.commit();
+        }
+        assertThat(doctor.join().out())
+                .contains("refuses writes to shard 3, which has come back")
+                .doesNotContain("shard 2");
     }
 
     private Cli.Result command(String name, String[] options, String... more) {

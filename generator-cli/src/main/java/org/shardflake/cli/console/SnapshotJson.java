@@ -121,6 +121,7 @@ final class SnapshotJson {
         return switch (state) {
             case OPEN -> 'o';
             case CLOSED -> 'c';
+            case BACK -> 'b';
             case MOVING -> 'm';
             case MISSING -> 'x';
             case MISPLACED -> 'p';

@@ -83,7 +83,7 @@ final class Metrics {
         Gauge up = gauge("shardflake_server_up", "Whether the server answers, and as a primary.");
         Gauge shards = gauge(
                 "shardflake_server_shards",
-                "Shards by state. Misplaced are those of other servers that take writes here; unknown are those of a server that does not answer.");
+                "Shards by state. Back are those that refuse writes since they have come back to an old database; misplaced are those of other servers that take writes here; unknown are those of a server that does not answer.");
         for (Server server : snapshot.map().servers()) {
             up.add(truth(snapshot.servers().containsKey(server.name())), "server", server.name());
             snapshot.shards(server)

@@ -465,10 +465,10 @@ function drawMoves() {
 
 // The map
 
-const STATES = { o: 'open', c: 'closed', m: 'moving', x: 'missing', p: 'misplaced', u: 'unknown' };
+const STATES = { o: 'open', c: 'closed', b: 'back', m: 'moving', x: 'missing', p: 'misplaced', u: 'unknown' };
 const LEGENDS = {
   state: [['open', 'open'], ['waiting', 'to be copied'], ['copied', 'copied, follows'], ['cutting', 'cutting over'], ['switched', 'switched'],
-    ['closed', 'refuses writes'], ['missing', 'missing'], ['misplaced', 'misplaced'], ['unknown', 'server silent']],
+    ['closed', 'refuses writes'], ['back', 'back in an old database'], ['missing', 'missing'], ['misplaced', 'misplaced'], ['unknown', 'server silent']],
   rate: [], size: []
 };
 
@@ -581,9 +581,9 @@ function drawServers() {
     element.classList.toggle('silent', !server.answers);
     setText(element.querySelector('.hosts'), server.hosts + (server.answers ? ', PostgreSQL ' + server.version : ''));
     const odd = Object.entries(server.states).filter(([state, count]) => count > 0 && state !== 'open');
-    const bad = odd.filter(([state]) => state !== 'moving');
+    const bad = odd.filter(([state]) => state !== 'moving' && state !== 'back');
     const shards = Object.entries(server.states).reduce((sum, [state, count]) => state === 'misplaced' ? sum : sum + count, 0);
-    const facts = [plural(shards, 'shard'), ...odd.filter(([state]) => state === 'moving').map(([, count]) => number(count) + ' moving')];
+    const facts = [plural(shards, 'shard'), ...odd.filter(([state]) => state === 'moving' || state === 'back').map(([state, count]) => number(count) + ' ' + state)];
     if (server.answers) {
       facts.push(server.bytes === null ? 'size –' : size(server.bytes));
       if (server.written !== null) facts.push(rate(server.written) + ' written/s', rate(server.read) + ' read/s');

@@ -19,21 +19,27 @@ import org.shardflake.adopt.AdoptionStatus;
 import org.shardflake.adopt.Slices;
 import org.shardflake.jdbc.Plural;
 
-/** Tells shards that a server refuses writes to because they have come back to an old database from those that nothing explains. */
+/**
+ * Tells shards that a server refuses writes to because they have come back to an old database from those that nothing explains.
+ *
+ * <p>A command may close and open shards while doctor looks. A shard is on the old database's record before its server refuses writes, and until that accepts
+ * them again. So the record is read twice after the servers have been asked, and servers are asked again in between.
+ */
 final class ClosedByAdoption {
 
+    private final List<Slices> before;
     private final List<Slices> slices;
     private final boolean isWorkedOn;
     /** Why an old database does not say which shards have come back. */
     private final Optional<String> problem;
 
-    /** @param adoptions asked after the servers: a shard is on the old database's record before its server refuses writes */
-    ClosedByAdoption(List<AdoptionStatus> adoptions) {
-        this.slices = adoptions.stream()
-                .flatMap(status -> status.progress().stream())
-                .flatMap(progress -> progress.slices().stream())
-                .distinct()
-                .toList();
+    /**
+     * @param first asked after the servers
+     * @param adoptions asked after servers have been asked again whether they still refuse writes
+     */
+    ClosedByAdoption(List<AdoptionStatus> first, List<AdoptionStatus> adoptions) {
+        this.before = slices(first);
+        this.slices = slices(adoptions);
         this.isWorkedOn = adoptions.stream()
                 .flatMap(status -> status.progress().stream())
                 .anyMatch(AdoptionStatus.Progress::isWorkedOn);
@@ -41,6 +47,14 @@ final class ClosedByAdoption {
                 .map(AdoptionStatus::problem)
                 .filter(why -> !why.isEmpty())
                 .findFirst();
+    }
+
+    private static List<Slices> slices(List<AdoptionStatus> adoptions) {
+        return adoptions.stream()
+                .flatMap(status -> status.progress().stream())
+                .flatMap(progress -> progress.slices().stream())
+                .distinct()
+                .toList();
     }
 
     /** The findings about shards that the old databases have on record. */
@@ -61,39 +75,45 @@ final class ClosedByAdoption {
                             CliCommand.ADOPT_CUTOVER)));
         }
         ShardSet halfWay = with(shards, Slices::closed);
-        if (!halfWay.isEmpty()) {
+        // A command may have begun with the others since it was asked whether one runs.
+        ShardSet left = isWorkedOn ? ShardSet.of() : filter(halfWay, shard -> isOnRecord(before, shard));
+        ShardSet passing = filter(halfWay, shard -> !left.contains(shard));
+        if (!passing.isEmpty()) {
             findings.add(Finding.of(
-                    isWorkedOn ? WARNING : PROBLEM,
+                    WARNING,
                     server,
                     "shard-closed",
-                    isWorkedOn
-                            ? "refuses writes to %s, while a command brings shards back to the old database"
-                                    .formatted(Plural.shards(halfWay))
-                            : "refuses writes to %s, which a command that has ended was about to bring back to the old database"
-                                    .formatted(Plural.shards(halfWay)),
-                    isWorkedOn
-                            ? "wait until the command has ended"
-                            : Advice.of(
-                                    "run %s again, or %s, which first lets %s accept writes",
-                                    CliCommand.ADOPT_REVERSE,
-                                    CliCommand.ADOPT_CUTOVER,
-                                    Plural.choose(halfWay, "it", "them"))));
+                    "refuses writes to %s, while a command brings shards back to the old database or lets them leave"
+                            .formatted(Plural.shards(passing)),
+                    "wait until the command has ended"));
+        }
+        if (!left.isEmpty()) {
+            findings.add(Finding.of(
+                    PROBLEM,
+                    server,
+                    "shard-closed",
+                    "refuses writes to %s, which a command that has ended was about to bring back to the old database"
+                            .formatted(Plural.shards(left)),
+                    Advice.of(
+                            "run %s again, or %s, which first lets %s accept writes",
+                            CliCommand.ADOPT_REVERSE, CliCommand.ADOPT_CUTOVER, Plural.choose(left, "it", "them"))));
         }
         return findings;
     }
 
-    /** The shards that the old databases don't have on record. */
+    /** The shards that the old databases did not have on record at any time: their servers may just have been told to accept writes again. */
     ShardSet unexplained(ShardSet shards) {
-        return filter(
-                shards,
-                shard -> slices.stream()
-                        .noneMatch(its ->
-                                its.back().contains(shard) || its.closed().contains(shard)));
+        return filter(shards, shard -> !isOnRecord(before, shard) && !isOnRecord(slices, shard));
+    }
+
+    private static boolean isOnRecord(List<Slices> slices, int shard) {
+        return slices.stream()
+                .anyMatch(its -> its.back().contains(shard) || its.closed().contains(shard));
     }
 
     /** Whether only a person can say that a shard may be opened: it may have come back, or be about to. */
     boolean needsPerson() {
-        return problem.isPresent() || !slices.isEmpty();
+        return problem.isPresent() || !slices.isEmpty() || !before.isEmpty();
     }
 
     /** The remedy for shards that nothing explains. */

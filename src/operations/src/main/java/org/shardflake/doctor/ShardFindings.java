@@ -11,6 +11,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +28,7 @@ import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
+import org.shardflake.adopt.AdoptionStatus;
 import org.shardflake.doctor.ServerFacts.IdSequence;
 import org.shardflake.doctor.Verdict.Behind;
 import org.shardflake.doctor.Verdict.Doubtful;
@@ -66,8 +68,8 @@ final class ShardFindings {
     private final boolean mayChange;
     private final List<Finding> findings = new ArrayList<>();
 
-    /** The answers of old databases, which are asked once, and only if a shard is closed. */
-    private @Nullable ClosedByAdoption adopted;
+    /** The answers of old databases, which are asked only if a shard is closed. */
+    private @Nullable List<AdoptionStatus> adoptions;
 
     private ShardFindings(ObservedState observed, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access) {
         this.observed = observed;
@@ -248,13 +250,19 @@ final class ShardFindings {
     }
 
     /** Reports closed shards; opening them is safe if no other server can have newer rows. */
-    private void closed(String server, ShardSet shards) {
+    private void closed(String server, ShardSet seen) throws SQLException {
+        if (seen.isEmpty()) {
+            return;
+        }
+        if (adoptions == null) {
+            adoptions = access.adoptions();
+        }
+        // A command may have opened shards in the meantime.
+        ShardSet shards = stillClosed(server, seen);
         if (shards.isEmpty()) {
             return;
         }
-        if (adopted == null) {
-            adopted = new ClosedByAdoption(access.adoptions());
-        }
+        ClosedByAdoption adopted = new ClosedByAdoption(adoptions, access.adoptions());
         findings.addAll(adopted.explain(server, shards));
         ShardSet left = adopted.unexplained(shards);
         if (left.isEmpty()) {
@@ -283,6 +291,16 @@ final class ShardFindings {
                     others,
                     PERSON + "another server may have them too, so see which has the newer rows before you open them"));
         }
+    }
+
+    private ShardSet stillClosed(String server, ShardSet shards) throws SQLException {
+        Set<Integer> closed = new HashSet<>();
+        access.onServer(
+                server,
+                connection -> Sql.list(connection, ShardState.QUERY, ShardState::read).stream()
+                        .filter(ShardState::refusesWrites)
+                        .forEach(state -> closed.add(state.shard())));
+        return filter(shards, closed::contains);
     }
 
     private static Finding closed(String server, ShardSet shards, CharSequence remedy) {

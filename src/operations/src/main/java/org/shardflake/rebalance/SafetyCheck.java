@@ -91,6 +91,12 @@ final class SafetyCheck implements AutoCloseable {
                     DOCTOR);
         }
         refuse(server, snapshot, PlacementState.CLOSED, "refuses writes", "refuse writes");
+        refuse(
+                server,
+                snapshot,
+                PlacementState.BACK,
+                "has come back to an old database",
+                "have come back to an old database");
         refuse(server, snapshot, PlacementState.MISSING, "is missing", "are missing");
     }
 

@@ -86,7 +86,18 @@ public record InstallationSnapshot(
         if (found == null) {
             return PlacementState.MISSING;
         }
-        return found.state().refusesWrites() ? PlacementState.CLOSED : PlacementState.OPEN;
+        if (!found.state().refusesWrites()) {
+            return PlacementState.OPEN;
+        }
+        return isBack(shard) ? PlacementState.BACK : PlacementState.CLOSED;
+    }
+
+    /** Whether an old database says that a shard has come back to it. */
+    private boolean isBack(int shard) {
+        return adoptions.stream()
+                .flatMap(adoption -> adoption.progress().stream())
+                .flatMap(progress -> progress.slices().stream())
+                .anyMatch(slices -> slices.back().contains(shard));
     }
 
     /**

@@ -12,6 +12,8 @@ public enum PlacementState {
     OPEN,
     /** The map gives it to the server, which refuses writes to it. */
     CLOSED,
+    /** The map gives it to the server, which refuses writes to it since it has come back to the old database of an adoption. */
+    BACK,
     /** A move has it, or it has just changed its server. */
     MOVING,
     /** The map gives it to the server, which does not have it. */
