@@ -287,7 +287,8 @@ class AdoptReverseTest {
                             .build()) {
                 old.setAutoCommit(false);
                 while (!stop.get()) {
-                    if (random.nextInt(3000) == 0 && !isCalm) {
+                    AdoptSlicesTest.rest();
+                    if (random.nextInt(600) == 0 && !isCalm) {
                         AdoptSlicesTest.kill(installation, random.nextBoolean()); // at any step of a command
                     }
                     int user = users.firstKey() + random.nextInt(USERS);

@@ -25,8 +25,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -409,6 +411,11 @@ class AdoptSlicesTest {
         }
     }
 
+    /** For loops of writers: the servers share the machine, and what is written has to be followed. */
+    static void rest() {
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(4));
+    }
+
     /** Changes the old tables at random until told to stop, and counts what is refused since a shard has left. */
     static void write(
             TestDatabase old, Random random, AtomicBoolean stop, AtomicInteger written, AtomicInteger refused) {
@@ -416,6 +423,7 @@ class AdoptSlicesTest {
                 Statement statement = connection.createStatement()) {
             connection.setAutoCommit(false);
             while (!stop.get()) {
+                rest();
                 connection.setTransactionIsolation(
                         random.nextBoolean()
                                 ? Connection.TRANSACTION_READ_COMMITTED
@@ -451,7 +459,8 @@ class AdoptSlicesTest {
                         .build()) {
             old.setAutoCommit(false);
             for (int id = first; !stop.get(); id++) {
-                if (random.nextInt(10_000) == 0 && !isCalm) {
+                rest();
+                if (random.nextInt(2000) == 0 && !isCalm) {
                     kill(installation, random.nextBoolean()); // at any step of a cutover
                 }
                 int user = random.nextInt(1, 60);

@@ -126,6 +126,7 @@ class OldDatabaseTest {
 
         private void run(AtomicBoolean stop) throws SQLException {
             while (!stop.get()) {
+                AdoptSlicesTest.rest();
                 int user = random.nextInt(1, 41);
                 int id = first + user;
                 try {
