@@ -117,6 +117,7 @@ class UpgradeTest {
 
         private void run(Work work) {
             while (!stopped) {
+                AdoptSlicesTest.rest();
                 try {
                     work.run();
                 } catch (SQLException | RuntimeException e) {

@@ -151,6 +151,7 @@ class DeployWhileMovingTest {
                     if (wrote) {
                         written.computeIfAbsent(table, name -> new AtomicLong()).incrementAndGet();
                     }
+                    Thread.sleep(3); // The servers share the machine.
                 } catch (Throwable e) {
                     failures.add(e);
                 }

@@ -90,6 +90,7 @@ class OtherLanguagesTest {
                         for (Account account : accounts) {
                             book(client, account, unknown);
                             see(client, account, unknown);
+                            Thread.sleep(2); // The servers share the machine.
                         }
                     }
                     return null;
@@ -104,6 +105,7 @@ class OtherLanguagesTest {
                             }
                         });
                         account.acknowledged().incrementAndGet();
+                        Thread.sleep(2);
                     }
                 }
                 return null;

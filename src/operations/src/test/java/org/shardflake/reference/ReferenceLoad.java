@@ -36,9 +36,10 @@ final class ReferenceLoad implements AutoCloseable {
                 .toList();
     }
 
-    private Void write() {
+    private Void write() throws InterruptedException {
         while (!stopped) {
             written.add(router.reference().write(ReferenceLoad::insert));
+            Thread.sleep(3); // The servers share the machine.
         }
         return null;
     }
