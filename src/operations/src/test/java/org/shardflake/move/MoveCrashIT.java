@@ -21,6 +21,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -76,6 +77,7 @@ class MoveCrashIT {
 
     @Test
     @Tag("full")
+    @Timeout(value = 20, unit = TimeUnit.MINUTES)
     void everyStepSurvivesTheDeathOfEverybody() throws Exception {
         Map<MoveStep, Map<Victim, String>> outcomes = new EnumMap<>(MoveStep.class);
         underLoad(load -> {
