@@ -418,42 +418,18 @@ public final class ChangeReader implements AutoCloseable {
     private final ServerReader.Journals journals = new ServerReader.Journals() {
         @Override
         public boolean take(String server, Journal line, Message.Begin transaction) {
-            long xid = transaction.xid() & 0xFFFFFFFFL;
-            boolean isUnread = positions.unread(line.shard()) != null;
             Owner owner = positions.owner(line.shard());
-            boolean isOwners = owner.server().equals(server);
-            if (!line.arrives()) {
-                if (isOwners && line.epoch() > owner.epoch()) {
-                    positions.set(
-                            line.shard(),
-                            new Owner(
-                                    server,
-                                    owner.epoch(),
-                                    Optional.of(line.handOver().orElse(""))));
-                }
-                return true;
-            }
-            if (line.epoch() <= owner.epoch()) {
-                if (isOwners && line.epoch() == owner.epoch()) {
-                    // It has stayed after an attempt at a cutover.
-                    positions.set(line.shard(), new Owner(server, owner.epoch(), Optional.empty()));
-                    if (isUnread) {
-                        positions.setUnread(line.shard(), xid);
-                    }
-                }
-                return true;
-            }
-            if (line.handOver().isEmpty()) {
-                throw new ChangesLostException("%s got shard %s with epoch %s, but not from %s, which had it"
-                        .formatted(server, line.shard(), line.epoch(), owner.server()));
-            }
-            if (!owner.left().equals(line.handOver())) {
+            Owner next = owner.after(server, line).orElse(null);
+            if (next == null) {
                 return false;
             }
-            positions.set(line.shard(), new Owner(server, line.epoch(), Optional.empty()));
-            if (isUnread) {
-                positions.setUnread(line.shard(), xid);
-            } else {
+            boolean isHere = line.arrives() && next.equals(new Owner(server, line.epoch(), Optional.empty()));
+            if (isHere || !next.equals(owner)) {
+                positions.set(line.shard(), next);
+            }
+            if (isHere && positions.unread(line.shard()) != null) {
+                positions.setUnread(line.shard(), transaction.xid() & 0xFFFFFFFFL);
+            } else if (next.epoch() > owner.epoch()) {
                 positions.forgetSnapshot(line.shard());
             }
             return true;

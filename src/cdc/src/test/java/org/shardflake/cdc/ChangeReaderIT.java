@@ -28,6 +28,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -36,6 +37,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.Server;
@@ -81,6 +83,11 @@ class ChangeReaderIT {
     private final Map<Integer, EventId> latest = new HashMap<>();
     private final AtomicInteger crashes = new AtomicInteger();
     private volatile boolean crashing;
+    private int cutOver;
+    private int reversed;
+
+    /** Where the reader is, to be said if it does not come to the end. */
+    private volatile String reached = "";
 
     @BeforeEach
     void create() throws Exception {
@@ -105,22 +112,24 @@ class ChangeReaderIT {
 
     @Test
     void appliesEachChangeOnceAndInOrder() throws Exception {
-        run(new Random(7), 3, false);
+        run(new Random(7), 5, 1, false);
     }
 
     @Test
     @Tag("full")
+    @Timeout(value = 3, unit = TimeUnit.HOURS)
     void appliesEachChangeOnceAndInOrderThroughManyMoves() throws Exception {
-        run(new Random(), 8, false);
+        run(new Random(), Integer.getInteger("cdc.cutovers", 20), Integer.getInteger("cdc.reverses", 2), false);
     }
 
     @Test
     @Tag("full")
     void appliesEachChangeOnceAndInOrderWhileServersCrashInCutovers() throws Exception {
-        run(new Random(), 8, true);
+        run(new Random(), Integer.getInteger("cdc.cutovers", 20), Integer.getInteger("cdc.reverses", 2), true);
     }
 
-    private void run(Random random, int moves, boolean withCrashes) throws Exception {
+    /** Until at least so many shards were cut over, and so many reversed. */
+    private void run(Random random, int cutovers, int reverses, boolean withCrashes) throws Exception {
         crashing = withCrashes;
         AtomicBoolean stopped = new AtomicBoolean();
         ExecutorService threads = Executors.newCachedThreadPool();
@@ -147,7 +156,7 @@ class ChangeReaderIT {
             long seed = random.nextLong();
             Future<?> reading = threads.submit(() -> read(new Random(seed)));
             addServer();
-            for (int i = 0; i < moves; i++) {
+            while (cutOver < cutovers || reversed < reverses) {
                 move(random, reading);
             }
             stopped.set(true);
@@ -164,7 +173,14 @@ class ChangeReaderIT {
                 });
                 repeat(end, reading);
             }
-            reading.get(120, TimeUnit.SECONDS);
+            try {
+                reading.get(10, TimeUnit.MINUTES);
+            } catch (TimeoutException e) {
+                throw new AssertionError(
+                        "after %s cutovers and %s reverses, %s of %s writes were read; %s"
+                                .formatted(cutOver, reversed, read, written, reached),
+                        e);
+            }
         } finally {
             stopped.set(true);
             threads.shutdownNow();
@@ -172,7 +188,9 @@ class ChangeReaderIT {
         compare();
         assertThat(snapshots.get()).isGreaterThanOrEqualTo(SHARDS);
         assertThat(crashes.get() > 0).isEqualTo(withCrashes);
-        System.out.printf("%s snapshots of %s shards, %s crashes%n", snapshots, SHARDS, crashes);
+        System.out.printf(
+                "%s cutovers, %s reverses, %s writes, %s snapshots of %s shards, %s crashes%n",
+                cutOver, reversed, written, snapshots, SHARDS, crashes);
     }
 
     private ShardRouter router() {
@@ -232,6 +250,7 @@ class ChangeReaderIT {
         if (random.nextBoolean()) {
             ShardSet back = ShardSet.of(moving.stream().limit(2).toArray());
             repeat(() -> mover.reverse(move.id(), back), reading);
+            reversed += back.size();
             if (back.equals(moving)) {
                 repeat(() -> mover.cancel(move.id(), Mover.End.BACK), reading);
                 return;
@@ -256,6 +275,7 @@ class ChangeReaderIT {
 
     private void cutOver(Mover mover, Move move, ShardSet moving, Future<?> reading) throws Exception {
         repeat(() -> mover.cutOver(move.id(), moving), reading);
+        cutOver += moving.size();
     }
 
     @FunctionalInterface
@@ -369,6 +389,8 @@ class ChangeReaderIT {
                     if (next.isEmpty() || ends.size() == SHARDS || random.nextInt(10) == 0) {
                         store(reader.positions());
                         sink.commit();
+                        reached = "ends of %s, waiting for %s, positions %s"
+                                .formatted(ends, reader.waiting(), reader.positions());
                         reader.confirm(reader.positions());
                         committedEnds = new HashSet<>(ends);
                         before = new HashMap<>(latest);
