@@ -12,8 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -161,8 +159,7 @@ class SituationsIT {
     void adviceThatIsFollowedInAnyOrderLosesNoRowInAnySituation(int part) throws Exception {
         this.part = part;
         liveThroughMoves();
-        int night = Integer.getInteger(
-                "advice.night", (int) (LocalDate.now(ZoneOffset.UTC).toEpochDay() % NIGHTS));
+        int night = Nights.share(NIGHTS, "advice.night");
         List<Situation> all = situations();
         List<Situation> situations = IntStream.range(FIRST, ALL)
                 .filter(i -> i % NIGHTS == night)
