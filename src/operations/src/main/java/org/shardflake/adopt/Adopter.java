@@ -80,6 +80,9 @@ public final class Adopter implements AutoCloseable {
     private final ChangeJournal journal;
     private final Set<Integer> over = new HashSet<>();
     private final Map<String, List<ForeignKey>> foreignKeys = new HashMap<>();
+    /** Kept, since the connection may be reading rows when the number of the adoption is needed. */
+    private @Nullable Adoption prepared;
+
     private boolean isLocked;
     private long changes;
 
@@ -560,6 +563,8 @@ public final class Adopter implements AutoCloseable {
         servers.lock(table.name());
         isLocked = true;
         Adoption adoption = requireBegun();
+        old.prepare(adoption);
+        prepared = adoption;
         for (ShardTables server : servers.all()) {
             server.prepare(adoption.id(), shardColumns);
         }
@@ -724,8 +729,12 @@ public final class Adopter implements AutoCloseable {
 
     /** Removes changes from the journal once the shards have them. */
     private long takeChanges(Adoption adoption, long limit) throws SQLException {
+        return take(adoption, () -> old.takeChanges(adoption, limit, this::stage));
+    }
+
+    private long take(Adoption adoption, Sql.Work<Long> changesOfRows) throws SQLException {
         return Sql.inTransaction(connection, () -> {
-            long taken = old.takeChanges(adoption, limit, this::stage);
+            long taken = changesOfRows.run();
             merge();
             recordWritten(adoption);
             return taken;
@@ -734,7 +743,10 @@ public final class Adopter implements AutoCloseable {
 
     private void recordWritten(Adoption adoption) throws SQLException {
         for (ShardTables server : servers.all()) {
-            journal.written(adoption, server.transactionScope(), server.takeWritten());
+            List<Long> transactions = server.takeWritten();
+            if (!transactions.isEmpty()) {
+                journal.written(adoption, server.transactionScope(), transactions);
+            }
         }
     }
 
@@ -747,7 +759,7 @@ public final class Adopter implements AutoCloseable {
                     "a row of %s was written in the old database after its shard %s had left that: %s"
                             .formatted(table.name(), shard, new String(line, StandardCharsets.UTF_8).strip()),
                     "something went round the fence; write the row to the shard by hand, and delete its lines from shardflake_adopt.changes_%s"
-                            .formatted(requireBegun().id()));
+                            .formatted(Objects.requireNonNull(prepared).id()));
         }
     }
 
@@ -768,6 +780,22 @@ public final class Adopter implements AutoCloseable {
             } catch (SQLException e) {
                 retryAfterClash(e, attempt);
             }
+        }
+    }
+
+    /**
+     * Brings over everything that has been committed to rows of one shard, which no one writes to until this returns. Changes of others may stay in the
+     * journal.
+     */
+    void bringRest(Adoption adoption, int shard) throws SQLException {
+        if (route.mayLackShard()) {
+            old.retryWaiting(adoption);
+        }
+        try {
+            changes += take(adoption, () -> old.takeChanges(adoption, shard, this::stage));
+        } catch (SQLException e) {
+            retryAfterClash(e, 1);
+            bringRest(adoption); // The row that it clashes with may have left that shard, by a change of another.
         }
     }
 
@@ -809,9 +837,9 @@ public final class Adopter implements AutoCloseable {
      *
      * @throws RowsDifferException if any differ
      */
-    void compare(SliceComparison comparison, Rows rows, int shard) throws SQLException {
+    void compare(Adoption adoption, SliceComparison comparison, Rows rows, int shard) throws SQLException {
         if (!comparison.isUnsearched(shard) && comparison.isDoubtful(shard)) {
-            comparison.check(requireBegun(), old, servers, rows, shardKey(), List.of(shard));
+            comparison.check(adoption, old, servers, rows, shardKey(), List.of(shard));
         }
         requireEqual(comparison, shard);
         if (comparison.isUnsearched(shard) || comparison.isDoubtful(shard)) {
@@ -951,19 +979,28 @@ public final class Adopter implements AutoCloseable {
      */
     void checkForeignKeys(int shard) throws SQLException {
         ShardTables server = servers.ofShard(shard);
+        String schema = Sharding.schema(shard);
+        refuseBroken(ForeignKeys.broken(
+                server.connection(),
+                foreignKeys(server).stream()
+                        .filter(key -> key.isValid()
+                                && key.schema().equals(schema)
+                                && key.table().equals(into))
+                        .toList()));
+    }
+
+    /** Asks for the foreign keys of a shard's server, so that {@link #checkForeignKeys(int)} need not. */
+    void learnForeignKeys(int shard) throws SQLException {
+        foreignKeys(servers.ofShard(shard));
+    }
+
+    private List<ForeignKey> foreignKeys(ShardTables server) throws SQLException {
         List<ForeignKey> keys = foreignKeys.get(server.server());
         if (keys == null) {
             keys = server.foreignKeys();
             foreignKeys.put(server.server(), keys);
         }
-        String schema = Sharding.schema(shard);
-        refuseBroken(ForeignKeys.broken(
-                server.connection(),
-                keys.stream()
-                        .filter(key -> key.isValid()
-                                && key.schema().equals(schema)
-                                && key.table().equals(into))
-                        .toList()));
+        return keys;
     }
 
     private List<ForeignKeys.Rows> broken(Predicate<ForeignKey> chosen) throws SQLException {

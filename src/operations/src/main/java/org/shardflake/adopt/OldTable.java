@@ -167,50 +167,83 @@ final class OldTable {
         return "SELECT %s, false, %s FROM %s t WHERE %s".formatted(route.shard("t"), names, table.rows(), condition);
     }
 
+    /** Creates the temporary table of the changes that a transaction takes. Many transactions have it: to drop one waits for the disk. */
+    void prepare(Adoption adoption) throws SQLException {
+        Sql.execute(connection, """
+                DROP TABLE IF EXISTS %2$s;
+                CREATE TEMP TABLE shardflake_taken_%1$s ON COMMIT DELETE ROWS AS SELECT %3$s FROM %4$s c WITH NO DATA
+                """.formatted(adoption.id(), taken(adoption), changeColumns(), changes(adoption.id())));
+    }
+
+    private static String taken(Adoption adoption) {
+        return "pg_temp.shardflake_taken_" + adoption.id();
+    }
+
+    private String changeColumns() {
+        return "c.shardflake_shard, " + table.listOf("c", route.noted())
+                + (route.hasChildren() ? ", c.shardflake_moved" : "");
+    }
+
     /**
-     * Takes some recorded changes out of the journal, within the connection's transaction, and reads the current state of their rows:
+     * Takes the first recorded changes out of the journal, within the connection's transaction, and reads the current state of their rows:
      * those gone from a shard, and those present in it. Returns how many changes.
      *
      * <p>Each statement sees at least what the one before saw: what is not seen here has a change that is still in the journal.
      */
     long takeChanges(Adoption adoption, long limit, RowReceiver rows) throws SQLException {
-        String changes = changes(adoption.id());
-        String primaryKey = table.keyOf("c");
-        String noted = "c.shardflake_shard, " + table.listOf("c", route.noted())
-                + (route.hasChildren() ? ", c.shardflake_moved" : "");
-        Sql.execute(connection, "DROP TABLE IF EXISTS pg_temp.shardflake_taken");
-        Sql.execute(connection, """
-                CREATE TEMP TABLE shardflake_taken ON COMMIT DROP AS SELECT %s FROM %s c WITH NO DATA
-                """.formatted(noted, changes));
+        return take(adoption, "true ORDER BY c.shardflake_change LIMIT " + limit, rows);
+    }
+
+    /**
+     * Takes all recorded changes that may concern rows of a shard, now or before, and leaves those that certainly do not. Otherwise like
+     * {@link #takeChanges(Adoption, long, RowReceiver)}.
+     */
+    long takeChanges(Adoption adoption, int shard, RowReceiver rows) throws SQLException {
+        Route.Link link = route.link();
+        String was = link == null
+                ? "c.shardflake_shard IS NULL OR c.shardflake_shard = " + shard
+                : "COALESCE((SELECT bool_or(e.shard = %s) FROM (%s) e (shard)), true)"
+                        .formatted(shard, ever(link.parent(), link.to(), table.listOf("c", link.columns()), 1));
+        // Of a row that came from another shard, that one's change would be carried out when this shard may have left.
+        String is = "EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = %s)"
+                .formatted(table.rows(), table.keyOf("t"), table.keyOf("c"), route.shard("t"), shard);
+        // A row that others get their keys from has moved: only the change of the shard where it was says so.
+        String moved = route.hasChildren() ? " OR c.shardflake_moved" : "";
+        return take(adoption, "%s OR %s%s".formatted(was, is, moved), rows);
+    }
+
+    private long take(Adoption adoption, String which, RowReceiver rows) throws SQLException {
+        // What is lost with a crash is brought over again.
+        Sql.execute(connection, "SET LOCAL synchronous_commit = off");
+        String table = taken(adoption);
         long taken = Sql.number(connection, """
-                WITH taken AS (DELETE FROM %1$s WHERE shardflake_change IN
-                                  (SELECT shardflake_change FROM %1$s ORDER BY shardflake_change LIMIT %2$s) RETURNING *),
-                     kept AS (INSERT INTO pg_temp.shardflake_taken SELECT DISTINCT %3$s FROM taken c)
+                WITH taken AS (DELETE FROM %1$s WHERE shardflake_change IN (SELECT c.shardflake_change FROM %1$s c WHERE %2$s) RETURNING *),
+                     kept AS (INSERT INTO %3$s SELECT DISTINCT %4$s FROM taken c)
                 SELECT count(*) FROM taken
-                """.formatted(changes, limit, noted));
+                """.formatted(changes(adoption.id()), which, table, changeColumns()));
         if (taken > 0) {
-            Sql.execute(connection, "ANALYZE pg_temp.shardflake_taken");
+            Sql.execute(connection, "ANALYZE " + table);
             String isTaken =
-                    "(%s) IN (SELECT %s FROM pg_temp.shardflake_taken c)".formatted(table.keyOf("t"), primaryKey);
+                    "(%s) IN (SELECT %s FROM %s c)".formatted(this.table.keyOf("t"), this.table.keyOf("c"), table);
             for (Route child : children) {
-                noteChildren(child);
+                noteChildren(child, table);
             }
             if (route.mayLackShard()) {
                 keepWaiting(adoption, isTaken);
             }
-            copyOut(route.link() == null ? gone(primaryKey) : goneByLink(route.link()), rows);
+            copyOut(route.link() == null ? gone(table) : goneByLink(route.link(), table), rows);
             copyOut(rowsWhere(isTaken), rows);
         }
         return taken;
     }
 
     /** Notes the rows of another table that have the keys of rows that were taken, and may have got others. */
-    private void noteChildren(Route child) throws SQLException {
+    private void noteChildren(Route child, String taken) throws SQLException {
         Route.Link link = Objects.requireNonNull(child.link());
         TableFacts its = child.table();
         Sql.execute(
                 connection,
-                "INSERT INTO %s (%s%s) SELECT %s%s FROM %s k WHERE (%s) IN (SELECT %s FROM pg_temp.shardflake_taken c WHERE c.shardflake_moved)"
+                "INSERT INTO %s (%s%s) SELECT %s%s FROM %s k WHERE (%s) IN (SELECT %s FROM %s c WHERE c.shardflake_moved)"
                         .formatted(
                                 changes(idOf(its)),
                                 names(child),
@@ -219,7 +252,8 @@ final class OldTable {
                                 child.hasChildren() ? ", true" : "",
                                 its.own(),
                                 its.listOf("k", link.columns()),
-                                table.listOf("c", link.to())));
+                                table.listOf("c", link.to()),
+                                taken));
     }
 
     /** The number of another table's adoption. */
@@ -232,12 +266,12 @@ final class OldTable {
         return Sql.number(connection, "SELECT count(*) FROM " + changes(adoption.id()));
     }
 
-    private String gone(String primaryKey) {
+    private String gone(String taken) {
         return """
-                SELECT c.shardflake_shard, true, %s FROM pg_temp.shardflake_taken c
+                SELECT c.shardflake_shard, true, %s FROM %s c
                  WHERE c.shardflake_shard IS NOT NULL
                    AND NOT EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = c.shardflake_shard)
-                """.formatted(onlyKey("c."), table.own(), table.keyOf("t"), primaryKey, route.shard("t"));
+                """.formatted(onlyKey("c."), taken, table.own(), table.keyOf("t"), table.keyOf("c"), route.shard("t"));
     }
 
     /** The columns of the stage, for a row that is only a primary key. */
@@ -248,10 +282,10 @@ final class OldTable {
     }
 
     /** Removes rows from all shards in which their noted links may ever have put them, except the one they belong to. */
-    private String goneByLink(Route.Link link) throws SQLException {
+    private String goneByLink(Route.Link link, String taken) throws SQLException {
         return """
                 SELECT g.shard, true, %1$s
-                  FROM (SELECT DISTINCT e.shard, %2$s FROM pg_temp.shardflake_taken c CROSS JOIN LATERAL (%3$s) e (shard) WHERE e.shard IS NOT NULL) g
+                  FROM (SELECT DISTINCT e.shard, %2$s FROM %8$s c CROSS JOIN LATERAL (%3$s) e (shard) WHERE e.shard IS NOT NULL) g
                  WHERE NOT EXISTS (SELECT FROM %4$s t WHERE (%5$s) = (%6$s) AND %7$s = g.shard)
                 """.formatted(
                         onlyKey("g."),
@@ -260,7 +294,8 @@ final class OldTable {
                         table.rows(),
                         table.keyOf("t"),
                         table.keyOf("g"),
-                        route.shard("t"));
+                        route.shard("t"),
+                        taken);
     }
 
     /**

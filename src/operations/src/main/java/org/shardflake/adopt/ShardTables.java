@@ -48,6 +48,9 @@ final class ShardTables {
 
     private static final int BUFFER = 1 << 16;
 
+    /** The number of lines up to which the stage is emptied without a TRUNCATE, which waits for the disk. */
+    private static final int DELETED_LINES = 1000;
+
     private static final String SILENCE = "SET LOCAL session_replication_role = replica";
 
     /** A text for each table that changes whenever its owner changes the code that it runs. */
@@ -75,7 +78,11 @@ final class ShardTables {
     private final byte[] buffer = new byte[BUFFER];
     private String stage = "";
     private int buffered;
+    /** Since the stage was created or truncated. */
+    private long lines;
+
     private @Nullable Boolean isSilenced;
+    private @Nullable String transactionScope;
     private @Nullable CopyIn copy;
 
     /** @param table without a schema, as written in SQL */
@@ -260,6 +267,7 @@ final class ShardTables {
      */
     void prepare(int adoption, List<Column> columns) throws SQLException {
         stage = "pg_temp.shardflake_stage_" + adoption;
+        lines = 0;
         String names = columns.stream()
                 .map(column -> column.stagedAsText() ? "NULL::text AS " + column.quoted() : column.quoted())
                 .collect(joining(", "));
@@ -276,10 +284,11 @@ final class ShardTables {
     /** Takes a line of COPY: the shard, whether the row is gone, and its columns. */
     void stage(int shard, byte[] line) throws SQLException {
         if (copy == null) {
-            Sql.execute(connection, "TRUNCATE " + stage);
+            empty();
             copy = connection.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY %s FROM STDIN".formatted(stage));
         }
         staged.add(shard);
+        lines++;
         if (buffered + line.length > BUFFER) {
             send();
         }
@@ -288,6 +297,15 @@ final class ShardTables {
         } else {
             System.arraycopy(line, 0, buffer, buffered, line.length);
             buffered += line.length;
+        }
+    }
+
+    private void empty() throws SQLException {
+        if (lines > DELETED_LINES) {
+            Sql.execute(connection, "TRUNCATE " + stage);
+            lines = 0;
+        } else if (lines > 0) {
+            Sql.execute(connection, "DELETE FROM " + stage);
         }
     }
 
@@ -306,24 +324,26 @@ final class ShardTables {
         send();
         copy.endCopy();
         copy = null;
-        Sql.execute(connection, "ANALYZE " + stage);
         List<List<Integer>> parts = inParts(List.copyOf(staged));
         for (int i = 0; i < parts.size(); i++) {
-            merge(parts.get(i), i == parts.size() - 1, columns, primaryKey);
+            merge(parts.get(i), i == 0, i == parts.size() - 1, columns, primaryKey);
         }
         staged.clear();
     }
 
     /** Merges rows; only the last commit waits for the disk, which makes the others durable too. */
-    private void merge(List<Integer> some, boolean isLast, List<Column> columns, List<Column> primaryKey)
+    private void merge(
+            List<Integer> some, boolean isFirst, boolean isLast, List<Column> columns, List<Column> primaryKey)
             throws SQLException {
+        // In the same transaction: a separate one would wait for the disk, too.
+        String statistics = isFirst ? "ANALYZE %s; ".formatted(stage) : "";
         // Without an id of its own, a transaction that changed nothing would not write to the log, and so would not
         // wait
         // for the disk.
         String durability = isLast
                 ? "SET LOCAL synchronous_commit = on; SELECT pg_current_xact_id(); "
                 : "SET LOCAL synchronous_commit = off; ";
-        change(some, durability, shard -> mergeOf(shard, columns, primaryKey));
+        change(some, durability + statistics, shard -> mergeOf(shard, columns, primaryKey));
     }
 
     /** Changes the tables of some shards in one transaction, if this server takes their writes. */
@@ -385,7 +405,11 @@ final class ShardTables {
 
     /** The scope in which transaction numbers are unique. */
     String transactionScope() throws SQLException {
-        return server + Sql.systemIdentifier(connection).map(id -> " " + id).orElse("");
+        if (transactionScope == null) {
+            transactionScope = server
+                    + Sql.systemIdentifier(connection).map(id -> " " + id).orElse("");
+        }
+        return transactionScope;
     }
 
     /**

@@ -140,6 +140,9 @@ final class SliceCutover implements AutoCloseable {
     }
 
     private SliceReport cutOver(int shard, Map<Table, SliceComparison> comparisons) throws SQLException {
+        for (Table table : tables) {
+            table.adopter().learnForeignKeys(shard);
+        }
         for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
             bringRest();
             long begun = System.nanoTime();
@@ -167,10 +170,13 @@ final class SliceCutover implements AutoCloseable {
         }
     }
 
+    /** Writers of the shard wait for this: it brings over the shard's own changes only, and reads no other shard's rows. */
     private void leave(int shard, Map<Table, SliceComparison> comparisons) throws SQLException {
-        bringRest();
         for (Table table : tables) {
-            table.adopter().compare(comparison(comparisons, table), table.rows(), shard);
+            table.adopter().bringRest(table.adoption(), shard);
+        }
+        for (Table table : tables) {
+            table.adopter().compare(table.adoption(), comparison(comparisons, table), table.rows(), shard);
         }
         for (Table table : tables) {
             table.adopter().checkForeignKeys(shard);
