@@ -32,6 +32,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.postgresql.PGConnection;
@@ -255,6 +256,37 @@ class AdoptSlicesTest {
                     .isEqualTo(FENCED);
             assertThat(outcome(connection, "UPDATE shop.users SET name = 'x' WHERE id = 2"))
                     .isEqualTo("ok");
+        }
+    }
+
+    /** Tables share connections to the servers, and the driver lets nothing else use one with an open COPY. */
+    @Test
+    @Timeout(60)
+    void aFailureAmidACopyEndsTheCommand() throws SQLException {
+        AdoptListener listener = new AdoptListener() {
+            @Override
+            public void left(SliceReport report) {
+                if (report.shard() == 3) {
+                    roundTheFence("UPDATE shop.item SET text = 'late' WHERE order_id IN (4, 10)");
+                }
+            }
+        };
+
+        assertThatThrownBy(() -> {
+                    try (DatabaseAdopter adopter = adopter(listener)) {
+                        adopter.cutOver(ShardSet.of(3, 5));
+                    }
+                })
+                .hasMessageContaining("a row of shop.item was written in the old database after its shard 3 had left");
+    }
+
+    private void roundTheFence(String sql) {
+        String fence =
+                "ALTER TABLE shop.item %1$s TRIGGER zz_shardflake_adopt_fence; ALTER TABLE shop.item %1$s TRIGGER zz_shardflake_adopt_fenced; ";
+        try {
+            installation.execute(OLD, fence.formatted("DISABLE") + sql + "; " + fence.formatted("ENABLE ALWAYS"));
+        } catch (SQLException e) {
+            throw new AssertionError(e);
         }
     }
 

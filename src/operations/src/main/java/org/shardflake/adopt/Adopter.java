@@ -80,9 +80,6 @@ public final class Adopter implements AutoCloseable {
     private final ChangeJournal journal;
     private final Set<Integer> over = new HashSet<>();
     private final Map<String, List<ForeignKey>> foreignKeys = new HashMap<>();
-    /** Kept, since the connection may be reading rows when the number of the adoption is needed. */
-    private @Nullable Adoption prepared;
-
     private boolean isLocked;
     private long changes;
 
@@ -564,7 +561,6 @@ public final class Adopter implements AutoCloseable {
         isLocked = true;
         Adoption adoption = requireBegun();
         old.prepare(adoption);
-        prepared = adoption;
         for (ShardTables server : servers.all()) {
             server.prepare(adoption.id(), shardColumns);
         }
@@ -642,14 +638,14 @@ public final class Adopter implements AutoCloseable {
     private long copyBatch(Adoption adoption, @Nullable List<String> after, List<String> upTo) throws SQLException {
         boolean areKept = false;
         for (int attempt = 1; ; attempt++) {
-            try {
-                OldTable.Read read = old.read(after, upTo, this::stage);
+            try (Sql.Ending ending = servers::forget) {
+                OldTable.Read read = old.read(after, upTo, stage(adoption));
                 if (read.others() > 0 && !areKept) {
                     // Then read once more: a row that loses its shard after it was looked for here is in the journal.
                     old.keepWaiting(adoption, after, upTo);
                     areKept = true;
-                    forgetStaged();
-                    read = old.read(after, upTo, this::stage);
+                    servers.forget();
+                    read = old.read(after, upTo, stage(adoption));
                 }
                 merge();
                 return read.rows();
@@ -714,31 +710,26 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    private void retryAfterClash(SQLException failure, int attempt) throws SQLException {
+    private static void retryAfterClash(SQLException failure, int attempt) throws SQLException {
         if (!CLASH.contains(String.valueOf(failure.getSQLState())) || attempt == CLASHES) {
             throw failure;
-        }
-        forgetStaged();
-    }
-
-    private void forgetStaged() throws SQLException {
-        for (ShardTables server : servers.all()) {
-            server.forget();
         }
     }
 
     /** Removes changes from the journal once the shards have them. */
     private long takeChanges(Adoption adoption, long limit) throws SQLException {
-        return take(adoption, () -> old.takeChanges(adoption, limit, this::stage));
+        return take(adoption, () -> old.takeChanges(adoption, limit, stage(adoption)));
     }
 
     private long take(Adoption adoption, Sql.Work<Long> changesOfRows) throws SQLException {
-        return Sql.inTransaction(connection, () -> {
-            long taken = changesOfRows.run();
-            merge();
-            recordWritten(adoption);
-            return taken;
-        });
+        try (Sql.Ending ending = servers::forget) {
+            return Sql.inTransaction(connection, () -> {
+                long taken = changesOfRows.run();
+                merge();
+                recordWritten(adoption);
+                return taken;
+            });
+        }
     }
 
     private void recordWritten(Adoption adoption) throws SQLException {
@@ -750,17 +741,20 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    private void stage(int shard, byte[] line) throws SQLException {
-        if (!over.contains(shard)) {
-            servers.ofShard(shard).stage(shard, line);
-        } else if (!OldTable.isGone(line)) {
-            throw new AdoptException(
-                    ShardflakeException.Kind.VERIFICATION,
-                    "a row of %s was written in the old database after its shard %s had left that: %s"
-                            .formatted(table.name(), shard, new String(line, StandardCharsets.UTF_8).strip()),
-                    "something went round the fence; write the row to the shard by hand, and delete its lines from shardflake_adopt.changes_%s"
-                            .formatted(Objects.requireNonNull(prepared).id()));
-        }
+    /** Neither the old database's connection nor a server's can do anything else while rows are read. */
+    private OldTable.RowReceiver stage(Adoption adoption) {
+        return (shard, line) -> {
+            if (!over.contains(shard)) {
+                servers.ofShard(shard).stage(shard, line);
+            } else if (!OldTable.isGone(line)) {
+                throw new AdoptException(
+                        ShardflakeException.Kind.VERIFICATION,
+                        "a row of %s was written in the old database after its shard %s had left that: %s"
+                                .formatted(table.name(), shard, new String(line, StandardCharsets.UTF_8).strip()),
+                        "something went round the fence; write the row to the shard by hand, and delete its lines from shardflake_adopt.changes_%s"
+                                .formatted(adoption.id()));
+            }
+        };
     }
 
     /** Leaves a shard alone from now on: its rows are no longer those of the table. */
@@ -792,7 +786,7 @@ public final class Adopter implements AutoCloseable {
             old.retryWaiting(adoption);
         }
         try {
-            changes += take(adoption, () -> old.takeChanges(adoption, shard, this::stage));
+            changes += take(adoption, () -> old.takeChanges(adoption, shard, stage(adoption)));
         } catch (SQLException e) {
             retryAfterClash(e, 1);
             bringRest(adoption); // The row that it clashes with may have left that shard, by a change of another.

@@ -355,7 +355,7 @@ final class OldTable {
         CopyOut out =
                 connection.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY (%s) TO STDOUT".formatted(query));
         long others = 0;
-        try (Sql.Ending ending = () -> cancel(out)) {
+        try (Sql.Ending ending = () -> Sql.cancel(connection, out)) {
             for (byte[] line = out.readFromCopy(); line != null; line = out.readFromCopy()) {
                 int shard = shard(line);
                 if (shard == NONE) {
@@ -365,12 +365,6 @@ final class OldTable {
                 }
             }
             return new Read(out.getHandledRowCount() - others, others);
-        }
-    }
-
-    private static void cancel(CopyOut out) throws SQLException {
-        if (out.isActive()) {
-            out.cancelCopy();
         }
     }
 

@@ -67,13 +67,25 @@ final class ShardServers implements AutoCloseable {
         }
     }
 
-    /** Lets other processes bring rows. A COPY that a failure left open comes first: the driver would wait for its end. */
+    /** Lets other processes bring rows. */
     void unlock(String old) throws SQLException {
+        each(server -> new AdvisoryLock("shardflake adopt " + old).release(server.connection()));
+    }
+
+    /**
+     * Discards rows that were staged but not merged. A COPY that a failure leaves open keeps whatever else uses its connection waiting for ever, in the
+     * driver, and several tables share a connection.
+     */
+    void forget() throws SQLException {
+        each(ShardTables::forget);
+    }
+
+    /** Runs work on all servers, one after the other, also after a failure. */
+    private void each(Work work) throws SQLException {
         SQLException failure = null;
         for (ShardTables server : servers) {
             try {
-                server.forget();
-                new AdvisoryLock("shardflake adopt " + old).release(server.connection());
+                work.on(server);
             } catch (SQLException e) {
                 if (failure == null) {
                     failure = e;

@@ -455,12 +455,13 @@ final class ShardTables {
 
     /** Discards rows that were staged but not merged, after a failure. */
     void forget() throws SQLException {
-        if (copy != null && copy.isActive()) {
-            copy.cancelCopy();
-        }
+        CopyIn open = copy;
         copy = null;
         buffered = 0;
         staged.clear();
+        if (open != null) {
+            Sql.cancel(open);
+        }
     }
 
     /** Processes all shards in parts. */

@@ -146,9 +146,9 @@ final class SliceRows {
                 .getCopyAPI()
                 .copyOut("COPY (SELECT %s, %s FROM %s t) TO STDOUT"
                         .formatted(names("t."), rows.hash(), server.table(shard)));
-        try (Sql.Ending ending = () -> cancel(out)) {
+        try (Sql.Ending ending = () -> Sql.cancel(server.connection(), out)) {
             CopyIn in = connection.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY %s FROM STDIN".formatted(back));
-            try (Sql.Ending failed = () -> cancel(in)) {
+            try (Sql.Ending failed = () -> Sql.cancel(in)) {
                 for (byte[] line = out.readFromCopy(); line != null; line = out.readFromCopy()) {
                     in.writeToCopy(line, 0, line.length);
                 }
@@ -167,18 +167,6 @@ final class SliceRows {
                         same(table.keyOf("s"), table.keyOf("t")),
                         back,
                         same(table.keyOf("b"), table.keyOf("s"))));
-    }
-
-    private static void cancel(CopyOut out) throws SQLException {
-        if (out.isActive()) {
-            out.cancelCopy();
-        }
-    }
-
-    private static void cancel(CopyIn in) throws SQLException {
-        if (in.isActive()) {
-            in.cancelCopy();
-        }
     }
 
     /** Removes the rows that the shard has no more. */

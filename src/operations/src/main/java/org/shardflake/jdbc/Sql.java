@@ -14,6 +14,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
+import org.postgresql.copy.CopyOperation;
+import org.postgresql.copy.CopyOut;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.server.NoAnswerException;
@@ -28,8 +32,10 @@ public final class Sql {
     private static final Set<String> OUTAGES =
             Set.of("57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "55006", "25006", "53300");
 
+    private static final String CANCELLED = "57014";
+
     /** A lock that could not be obtained, a cancelled statement, a deadlock. */
-    private static final Set<String> NOT_IN_TIME = Set.of("55P03", "57014", "40P01");
+    private static final Set<String> NOT_IN_TIME = Set.of("55P03", CANCELLED, "40P01");
 
     private Sql() {}
 
@@ -90,6 +96,36 @@ public final class Sql {
     public interface Ending extends AutoCloseable {
         @Override
         void close() throws SQLException;
+    }
+
+    /** Ends a COPY that has failed in the middle, or has ended already. The driver lets nothing else use the connection of an open one. */
+    public static void cancel(CopyIn copy) throws SQLException {
+        cancelHere(copy);
+    }
+
+    /**
+     * Ends a COPY that was not read to its end, or was. What the server has sent is read first: the driver's own cancel leaves it to the next statement,
+     * which takes it for its answer.
+     */
+    public static void cancel(Connection connection, CopyOut copy) throws SQLException {
+        if (!copy.isActive()) {
+            return;
+        }
+        // Still active if the connection is lost: whoever uses it next is to be told so, and not to wait.
+        try (Ending ofLost = () -> cancelHere(copy)) {
+            connection.unwrap(PGConnection.class).cancelQuery();
+            while (copy.readFromCopy() != null) {}
+        } catch (SQLException e) {
+            if (!CANCELLED.equals(e.getSQLState())) {
+                throw e;
+            }
+        }
+    }
+
+    private static void cancelHere(CopyOperation copy) throws SQLException {
+        if (copy.isActive()) {
+            copy.cancelCopy();
+        }
     }
 
     /** Begins a transaction of a connection in auto-commit mode that is rolled back when this is closed. */

@@ -13,7 +13,6 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
-import org.postgresql.copy.CopyOperation;
 import org.postgresql.copy.CopyOut;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
@@ -205,20 +204,14 @@ final class RowCopy {
             return;
         }
         CopyOut rows = from.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY (%s) TO STDOUT".formatted(query));
-        try (Sql.Ending endOfRows = () -> cancel(rows)) {
+        try (Sql.Ending endOfRows = () -> Sql.cancel(from, rows)) {
             CopyIn copy = to.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY %s FROM STDIN".formatted(table));
-            try (Sql.Ending endOfCopy = () -> cancel(copy)) {
+            try (Sql.Ending endOfCopy = () -> Sql.cancel(copy)) {
                 for (byte[] row = rows.readFromCopy(); row != null; row = rows.readFromCopy()) {
                     copy.writeToCopy(row, 0, row.length);
                 }
                 copy.endCopy();
             }
-        }
-    }
-
-    private static void cancel(CopyOperation copy) throws SQLException {
-        if (copy.isActive()) {
-            copy.cancelCopy();
         }
     }
 }

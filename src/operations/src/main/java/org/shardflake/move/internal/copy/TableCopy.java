@@ -163,26 +163,13 @@ public final class TableCopy {
         code.dropStage(target);
     }
 
+    /** A failure of one side leaves the other in the middle. */
     private void forward(Reading reading, Pump pump) throws SQLException {
         CopyOut out = named(source, reading::open);
-        try {
+        try (Sql.Ending ofReading = () -> Sql.cancel(source, out);
+                Sql.Ending ofWriting = pump::cancel) {
             pump.forward(out);
             pump.end();
-        } catch (SQLException | RuntimeException e) {
-            cancel(out, pump, e);
-            throw e;
-        }
-    }
-
-    /** Cancels both sides of a COPY, since a failure of one leaves the other in the middle. */
-    private static void cancel(CopyOut out, Pump pump, Exception failure) {
-        try {
-            pump.cancel();
-            if (out.isActive()) {
-                out.cancelCopy();
-            }
-        } catch (SQLException e) {
-            failure.addSuppressed(e);
         }
     }
 
@@ -352,8 +339,8 @@ public final class TableCopy {
         }
 
         void cancel() throws SQLException {
-            if (in != null && in.isActive()) {
-                in.cancelCopy();
+            if (in != null) {
+                Sql.cancel(in);
             }
         }
     }
