@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.StringReader;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
@@ -23,6 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /** When a copy need not be compared again. */
@@ -215,6 +217,9 @@ class EqualCopiesTest {
 
         assertThatThrownBy(() -> Sql.execute(writer, "COPY (SELECT 1) TO PROGRAM 'kill -9 $PPID'"))
                 .isInstanceOf(SQLException.class);
+        // Until then the server still accepts connections.
+        assertThat(Poll.everyMillis(10, Duration.ofMinutes(1)).until(() -> isEnded(source)))
+                .isTrue();
         Sql.close(writer);
         Sql.close(source);
         writer = connectedAgain();
@@ -222,6 +227,15 @@ class EqualCopiesTest {
 
         assertThat(Sql.number(source, "SELECT count(*) FROM " + TABLE)).isEqualTo(1000);
         assertThat(isUnwritten()).isFalse();
+    }
+
+    private static boolean isEnded(Connection connection) {
+        try {
+            Sql.execute(connection, "SELECT");
+            return false;
+        } catch (SQLException e) {
+            return true;
+        }
     }
 
     private static Connection connectedAgain() throws Exception {
