@@ -6,6 +6,7 @@ package org.shardflake.cli;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -18,6 +19,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -148,6 +150,17 @@ class UnusualSettingsIT {
                    decode('00ff5c27', 'hex') AS raw, ARRAY['NULL', NULL] AS tags, n::numeric::money AS price, '<a>1</a> and text'::xml AS doc FROM generate_series(1, 50) n
             """;
 
+    /** Rows of a whole database that is adopted. */
+    private static final String SHOP = """
+            CREATE SCHEMA shop;
+            CREATE TABLE shop.member AS %1$s;
+            ALTER TABLE shop.member DROP COLUMN uid, ADD PRIMARY KEY (id);
+            CREATE TABLE shop.purchase AS SELECT o.*, id AS member_id FROM (%1$s) o;
+            ALTER TABLE shop.purchase DROP COLUMN uid, ADD PRIMARY KEY (id), ADD FOREIGN KEY (member_id) REFERENCES shop.member;
+            GRANT USAGE ON SCHEMA shop TO settings_app;
+            GRANT ALL ON ALL TABLES IN SCHEMA shop TO settings_app
+            """;
+
     /** In the words of a session of its own, which doesn't depend on the pins that are tested. */
     private static final String ORDINARY = """
             SET search_path = pg_catalog; SET row_security = on; SET DateStyle = ISO; SET IntervalStyle = postgres; SET TimeZone = UTC; SET extra_float_digits = 3; SET bytea_output = hex;
@@ -160,8 +173,15 @@ class UnusualSettingsIT {
     private static final String IS_OPEN =
             "SELECT to_regnamespace('%s') IS NOT NULL AND NOT EXISTS (SELECT FROM shardflake.placement WHERE shard = %s AND NOT here)";
 
-    /** The usual answers, which all tests compare with. */
-    private static List<String> usual = List.of();
+    /** What is done on the servers. */
+    private enum Way {
+        THERE_AND_BACK,
+        ALL_COMMANDS,
+        WHOLE_DATABASE
+    }
+
+    /** The usual answers, which tests compare with. */
+    private static final Map<Way, List<String>> USUAL = new EnumMap<>(Way.class);
 
     private final CliInstallation installation = new CliInstallation(postgres);
     private final List<String> answers = new ArrayList<>();
@@ -188,6 +208,7 @@ class UnusualSettingsIT {
             execute(
                     THIRD,
                     "CREATE TABLE public.old AS " + OLD.formatted() + "; ALTER TABLE public.old ADD PRIMARY KEY (id)");
+            execute(THIRD, SHOP.formatted(OLD.formatted()));
             postgres.save("empty");
         }
     }
@@ -391,6 +412,53 @@ class UnusualSettingsIT {
         application();
     }
 
+    /** A whole database, to which an application with the settings of its server writes on. */
+    private void adoptAll() throws SQLException, IOException {
+        run("init", "--shards=" + shards, "--server=db1=" + installation.url(0), "--server=db2=" + installation.url(1));
+        Path plan = Files.createTempDirectory(directory, "shop").resolve("adoption.yaml");
+        String from = "--from=" + installation.url(THIRD);
+        run("adopt", "assess", from, "--key=shop.member.id");
+        run("adopt", "plan", from, "--key=shop.member.id", "--file=" + plan);
+        run(
+                "schema",
+                "deploy",
+                "--changelog=" + plan.resolveSibling("shards.sql"),
+                "--search-path=" + plan.getParent());
+        run("adopt", "run", "--plan=" + plan, from);
+        written("UPDATE shop.member SET ratio = ratio / 7, lasts = lasts * 3 WHERE id < 10");
+        written("DELETE FROM shop.purchase WHERE id = 20");
+        run("adopt", "verify", "--plan=" + plan, from);
+        run("adopt", "cutover", "--plan=" + plan, from, "--shards=0-1", "--yes");
+        assertThatThrownBy(() -> written("UPDATE shop.purchase SET lasts = NULL WHERE member_id = 8"))
+                .hasMessageContaining("shard 0 has left this database");
+        written("UPDATE shop.purchase SET lasts = lasts * 5, tags = tags || NULL::text WHERE member_id % 4 > 1");
+        run(
+                "sql",
+                "--write",
+                "--yes",
+                "--shards=1",
+                "UPDATE purchase SET lasts = lasts * 7, tags = tags || NULL::text");
+        String member = rows("SELECT * FROM %s.member");
+        run("adopt", "reverse", "--plan=" + plan, from, "--shards=1", "--yes");
+        run("adopt", "verify", "--plan=" + plan, from);
+        run("adopt", "cutover", "--plan=" + plan, from, "--percent=100", "--yes");
+        run("adopt", "run", "--plan=" + plan, from, "--finish", "--yes");
+        assertThat(rows("SELECT * FROM %s.member")).isEqualTo(member);
+        for (String table : List.of("member", "purchase")) {
+            assertThat(rows("SELECT * FROM %s." + table).lines())
+                    .containsExactlyInAnyOrderElementsOf(
+                            copied(THIRD, "SELECT * FROM shop." + table).lines().toList());
+        }
+        take(OF_WORKERS); // doctor tells of them
+        run("doctor", "--rows");
+    }
+
+    private static void written(String sql) throws SQLException {
+        try (Connection connection = postgres.database(THIRD).connectAs(APP, "secret")) {
+            Sql.execute(connection, sql);
+        }
+    }
+
     private void run(String... command) {
         Result result = installation.launch(command);
         String out = result.out();
@@ -561,16 +629,20 @@ class UnusualSettingsIT {
     }
 
     /** Runs the commands with these settings on these servers; returns the first difference, or null. */
-    private @Nullable String difference(Map<String, String> unusual, List<Integer> servers, boolean isWhole)
+    private @Nullable String difference(Map<String, String> unusual, List<Integer> servers, Way way)
             throws SQLException, IOException {
         begin();
-        shards = isWhole ? 4 : 2;
+        shards = way == Way.THERE_AND_BACK ? 2 : 4;
         for (int server : servers) {
             give(server, unusual);
         }
         try {
-            commonWay(unusual);
-            if (isWhole) {
+            if (way == Way.WHOLE_DATABASE) {
+                adoptAll();
+            } else {
+                commonWay(unusual);
+            }
+            if (way == Way.ALL_COMMANDS) {
                 rest(unusual, servers);
             }
         } catch (AssertionError | SQLException | RuntimeException e) {
@@ -578,7 +650,8 @@ class UnusualSettingsIT {
         } finally {
             end();
         }
-        for (int i = 0; isWhole && i < usual.size() && i < answers.size(); i++) {
+        List<String> usual = USUAL.getOrDefault(way, List.of());
+        for (int i = 0; i < usual.size() && i < answers.size(); i++) {
             if (!usual.get(i).equals(answers.get(i))) {
                 return "in place of\n%s\nit was\n%s".formatted(usual.get(i), answers.get(i));
             }
@@ -587,14 +660,14 @@ class UnusualSettingsIT {
     }
 
     /** Asks with halves of the settings, until it is known which of them it takes, or until that takes too long. */
-    private void assertNothingDiffers(Map<String, String> unusual, List<Integer> servers, boolean isWhole)
+    private void assertNothingDiffers(Map<String, String> unusual, List<Integer> servers, Way way)
             throws SQLException, IOException {
-        String difference = difference(unusual, servers, isWhole);
+        String difference = difference(unusual, servers, way);
         if (difference == null) {
             return;
         }
         System.err.println("UnusualSettingsIT looks for the settings by which " + difference);
-        assertThat(difference(Map.of(), List.of(), isWhole))
+        assertThat(difference(Map.of(), List.of(), way))
                 .as("without any, while with some it was %s", difference)
                 .isNull();
         long end = System.nanoTime() + BISECTION.toNanos();
@@ -605,7 +678,7 @@ class UnusualSettingsIT {
             int half = (left.size() + 1) / 2;
             for (int first = 0; first < left.size() && !isSmaller && System.nanoTime() < end; first += half) {
                 Map<String, String> some = part(left, first, half);
-                String its = difference(some, servers, isWhole);
+                String its = difference(some, servers, way);
                 if (its != null) {
                     difference = its;
                     left = some;
@@ -625,11 +698,11 @@ class UnusualSettingsIT {
         return part;
     }
 
-    private void learn() throws SQLException, IOException {
-        if (usual.isEmpty()) {
-            assertThat(difference(Map.of(), List.of(), true)).isNull();
+    private void learn(Way way) throws SQLException, IOException {
+        if (!USUAL.containsKey(way)) {
+            assertThat(difference(Map.of(), List.of(), way)).isNull();
             assertThat(answers).allSatisfy(answer -> assertThat(answer).doesNotContain("error: "));
-            usual = List.copyOf(answers);
+            USUAL.put(way, List.copyOf(answers));
         }
     }
 
@@ -649,15 +722,21 @@ class UnusualSettingsIT {
         assertThat(unusual).hasSizeGreaterThan(120);
         unusual.keySet().removeIf(OF_PLANS.asMatchPredicate());
 
-        assertNothingDiffers(unusual, List.of(0, 1, 2), false);
+        assertNothingDiffers(unusual, List.of(0, 1, 2), Way.THERE_AND_BACK);
     }
 
     /** One side alone, the other alone, and all: what one of them writes, another reads. {@code -Dsettings.seed} takes other settings. */
     @ParameterizedTest
-    @CsvSource({"0, 29903", "1, 51243", "0 1 2, 207"})
+    @CsvSource({
+        "ALL_COMMANDS, 0, 29903",
+        "ALL_COMMANDS, 1, 51243",
+        "ALL_COMMANDS, 0 1 2, 207",
+        "WHOLE_DATABASE, 2, 4711",
+        "WHOLE_DATABASE, 0 1 2, 207"
+    })
     @Tag("full")
-    void theWholeWay(String on, long usualSeed) throws SQLException, IOException {
-        learn();
+    void theWholeWay(Way way, String on, long usualSeed) throws SQLException, IOException {
+        learn(way);
         List<Integer> servers =
                 Arrays.stream(on.split(" ", -1)).map(Integer::valueOf).toList();
         long seed = Long.getLong("settings.seed", usualSeed);
@@ -672,7 +751,7 @@ class UnusualSettingsIT {
             }
         });
         try {
-            assertNothingDiffers(unusual, servers, true);
+            assertNothingDiffers(unusual, servers, way);
         } catch (AssertionError e) {
             throw new AssertionError("seed " + seed, e);
         }
