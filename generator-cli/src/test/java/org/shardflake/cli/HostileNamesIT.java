@@ -72,6 +72,7 @@ class HostileNamesIT {
             assertThat(rows.values()).noneMatch("null"::equals);
             moveThereAndBack(rows);
             adopt();
+            adoptAll();
             gateway();
             move("3", "db2", rows(0));
             reference();
@@ -152,6 +153,25 @@ class HostileNamesIT {
         }
         for (String given : List.of("code", "key", "t", "fkcode")) { // which a changelog is printed with
             names.put(given, hostile.without("${", "\n", "\r", "\u202e"));
+        }
+        for (String given : List.of( // which adopt plan refuses otherwise
+                "kind",
+                "customer",
+                "order",
+                "item",
+                "cid",
+                "ct",
+                "ce",
+                "cpk",
+                "cfk",
+                "ccheck",
+                "cindex",
+                "owned",
+                "ordered",
+                "line",
+                "clabel",
+                "clabel2")) {
+            names.put(given, hostile.without("${", "\n", "\r"));
         }
         List<TestDatabase> made = new ArrayList<>();
         for (int server = 0; server < 3; server++) {
@@ -448,6 +468,68 @@ class HostileNamesIT {
         List<String> finish = new ArrayList<>(List.of(adopt));
         finish.add("--finish");
         succeed("postgres", finish.toArray(String[]::new));
+    }
+
+    /** A whole database: the names go through a plan and the changelogs that are made by it. */
+    private void adoptAll() throws Exception {
+        as("postgres", 2, "CREATE SCHEMA " + q("shop"));
+        as("postgres", 2, "SET search_path = %s; ".formatted(q("shop")) + with("""
+                CREATE TYPE <kind> AS ENUM (<=clabel>, <=clabel2>);
+                CREATE TABLE <customer> (<cid> bigint CONSTRAINT <cpk> PRIMARY KEY, <ct> text DEFAULT <=clabel>, <ce> <kind>);
+                CREATE TABLE <order> (<cid> bigint PRIMARY KEY, <owned> bigint NOT NULL CONSTRAINT <cfk> REFERENCES <customer>, <ct> text CONSTRAINT <ccheck> CHECK (<ct> <> <=clabel>));
+                CREATE INDEX <cindex> ON <order> (<owned>);
+                CREATE TABLE <item> (<ordered> bigint REFERENCES <order>, <line> integer, <ct> text, PRIMARY KEY (<ordered>, <line>));
+                COMMENT ON COLUMN <item>.<ct> IS <=comment2>;
+                INSERT INTO <customer> SELECT n, <=comment>, <=clabel> FROM generate_series(1, 20) n;
+                INSERT INTO <order> SELECT n, n % 20 + 1, <=label2> FROM generate_series(1, 40) n;
+                INSERT INTO <item> SELECT n % 40 + 1, n / 40, <=comment3> FROM generate_series(1, 79) n
+                """));
+        String key = q("shop") + "." + q("customer") + "." + q("cid");
+        Path plan = directory.resolve("shop").resolve("adoption.yaml");
+        String from = "--from=" + url(2);
+        succeed("postgres", "adopt", "assess", from, "--key=" + key);
+        succeed("postgres", "adopt", "plan", from, "--key=" + key, "--file=" + plan);
+        succeed(
+                "postgres",
+                "schema",
+                "deploy",
+                "--changelog=" + plan.resolveSibling("shards.sql"),
+                "--search-path=" + plan.getParent());
+        succeed("postgres", "adopt", "run", "--plan=" + plan, from);
+        as(
+                "postgres",
+                2,
+                with(
+                        "UPDATE <shop>.<item> SET <ct> = <=comment> WHERE <line> = 1; DELETE FROM <shop>.<item> WHERE <ordered> = 6"));
+        succeed("postgres", "adopt", "verify", "--plan=" + plan, from);
+        succeed("postgres", "adopt", "cutover", "--plan=" + plan, from, "--percent=100", "--yes");
+        for (String table : List.of(
+                "<customer> (<cid>, <ct>, <ce>)",
+                "<order> (<cid>, <owned>, <ct>)",
+                "<item> (<ordered>, <line>, <ct>)")) {
+            String rows = with("SELECT ROW%s::text FROM %%s.%s t"
+                    .formatted(table.replaceFirst(".* \\(", "("), table.replaceFirst(" \\(.*", "")));
+            List<String> inShards = new ArrayList<>();
+            for (int shard = 0; shard < SHARDS; shard++) {
+                String schema = "shard_000" + shard;
+                for (int server = 0; server < 2; server++) {
+                    if (ask(server, "SELECT to_regnamespace('%s') IS NOT NULL".formatted(schema))
+                            .equals("t")) {
+                        inShards.addAll(list(server, rows.replace("%s.", schema + ".")));
+                    }
+                }
+            }
+            assertThat(inShards).as(table).hasSizeGreaterThan(19);
+            assertThat(inShards)
+                    .as(table)
+                    .containsExactlyInAnyOrderElementsOf(list(2, rows.replace("%s.", q("shop") + ".")));
+        }
+    }
+
+    private List<String> list(int server, String query) throws SQLException {
+        try (Connection connection = connect("postgres", server)) {
+            return Sql.list(connection, query, row -> row.getString(1));
+        }
     }
 
     private void gateway() throws SQLException {

@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -157,6 +158,11 @@ final class ChangelogWriter {
         Changelog changelog = Changelog.empty();
         Set<Long> oids = tables.stream().map(table -> of(table).oid()).collect(toSet());
         Set<Long> needed = source.closure(oids);
+        tables.forEach(table -> FormattedSql.require(of(table)));
+        FormattedSql.require(needed.stream()
+                .map(source.types()::get)
+                .filter(Objects::nonNull)
+                .toList());
         Set<String> extensions = new TreeSet<>();
         needed.forEach(oid -> extensions.addAll(source.extensions().getOrDefault(oid, Set.of())));
         oids.forEach(oid -> extensions.addAll(source.extensions().getOrDefault(oid, Set.of())));

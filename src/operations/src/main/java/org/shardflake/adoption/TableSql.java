@@ -165,11 +165,11 @@ final class TableSql {
         }
     }
 
-    /** A literal in one line: Liquibase would read comments in others. */
+    /** A literal in one line and without parameters: Liquibase would read comments in other lines, and replace parameters. */
     static String oneLine(String text) {
         String literal = SqlText.literal(text).strip();
-        String escaped = literal.startsWith("E") || !text.contains("\n") ? literal : "E" + literal;
-        return escaped.replace("\n", "\\n");
+        String escaped = literal.replace("\n", "\\n").replace("\r", "\\r").replace("${", "$\\x7B");
+        return escaped.startsWith("E") || escaped.equals(literal) ? escaped : "E" + escaped;
     }
 
     /** The name of a constraint, which an index may have, too. */

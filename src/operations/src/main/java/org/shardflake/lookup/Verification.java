@@ -216,9 +216,9 @@ final class Verification {
             form = "lower(%s COLLATE \"C\")".formatted(form);
         }
         String kept = lookup.hashed() ? "encode(sha256(convert_to(%s, 'UTF8')), 'hex')".formatted(form) : form;
-        String sql = sql(
-                shard,
-                ROWS.formatted(
+        // The shard first: a name may have what stands for it.
+        String sql = sql(shard, ROWS)
+                .formatted(
                         SqlText.name(source.uidColumn()),
                         SqlText.name(source.idColumn()),
                         form,
@@ -227,7 +227,7 @@ final class Verification {
                                 ? Long.toString(Long.MAX_VALUE)
                                 : Integer.toString(LookupDefinition.LONGEST_VALUE),
                         SqlText.name(source.table()),
-                        SqlText.name(source.column())));
+                        SqlText.name(source.column()));
         Attempt last = new Attempt();
         try {
             router.<SQLException>run(ShardKey.shard(shard), tx -> {

@@ -5,6 +5,7 @@
 package org.shardflake.deploy;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.adoption.AdoptionPlan;
@@ -210,6 +212,33 @@ class AdoptionPlannerTest {
         assertThat(differences).containsOnlyKeys("function g(integer)"); // its path
         assertThat(leftOut()).contains("calc: rows that constraint nv refuses, which is NOT VALID");
         assertThat(equal).isGreaterThan(30);
+    }
+
+    /** Shards would get another name or text. */
+    @Test
+    void whatFormattedSqlCannotHaveIsRefused() throws SQLException {
+        String person = "CREATE TABLE person (id bigint PRIMARY KEY, ";
+        Map<String, String> refused = Map.of(
+                person + "\"a\nb\" text)", "column \"a\nb\" of table shard_0003.person",
+                person + "\"${shard.number}\" text)", "column \"${shard.number}\" of table shard_0003.person",
+                person + "t text DEFAULT 'one;\ntwo')", "the value of column t of table shard_0003.person",
+                person + "t text CONSTRAINT c CHECK (t <> 'a\rb'))", "constraint c of table shard_0003.person",
+                "CREATE TYPE mood AS ENUM ('${shard.schema}'); " + person + "mood mood)", "type mood");
+        ServerUrl url = ServerUrl.parse(postgres.database(1).uri());
+        Path file = directory.resolve("adoption.yaml");
+        for (Map.Entry<String, String> one : refused.entrySet()) {
+            try (Connection connection = postgres.database(1).connect()) {
+                Sql.execute(
+                        connection,
+                        "DROP SCHEMA IF EXISTS shard_0003 CASCADE; CREATE SCHEMA shard_0003; SET search_path = shard_0003; "
+                                + one.getKey()
+                                + "; CREATE TABLE pet (id bigint PRIMARY KEY, person bigint NOT NULL REFERENCES person)");
+            }
+            assertThatThrownBy(() -> new PlanFiles(file, directory, false).plan(url, "shard_0003.person.id", ""))
+                    .isInstanceOf(ShardflakeException.class)
+                    .hasMessageContaining(one.getValue() + " cannot be written into a changelog");
+        }
+        assertThat(directory).isEmptyDirectory();
     }
 
     @Test
