@@ -78,7 +78,7 @@ public final class ShardOrder {
      */
     public static ShardOrder parse(String stored) {
         ShardOrder order = new ShardOrder();
-        String[] lines = stored.strip().split("\n", -1);
+        String[] lines = stored.lines().toArray(String[]::new);
         try {
             if (!lines[0].equals(HEAD)) {
                 throw new IllegalArgumentException("it does not begin with " + HEAD);
@@ -125,15 +125,19 @@ public final class ShardOrder {
         if (lsn == null) {
             throw new IllegalArgumentException("a record of %s has no position".formatted(record.topic()));
         }
-        Place place = places.get((Integer) shard.value());
+        // Kafka Connect's converter of headers keeps no types: a small number comes back as a byte, a server named 1 as
+        // a number.
+        int its = ((Number) shard.value()).intValue();
+        String from = String.valueOf(server.value());
+        long position = ((Number) lsn.value()).longValue();
+        Place place = places.get(its);
         if (place == null) {
             throw new ChangesLostException(
-                    "shard %s is not one of those that there were at the beginning".formatted(shard.value()));
+                    "shard %s is not one of those that there were at the beginning".formatted(its));
         }
         return ShardRouting.isJournal(record)
-                ? journal((String) server.value(), ShardRouting.journal((Struct) record.value()), place, (Long)
-                        lsn.value())
-                : change((String) server.value(), (Integer) shard.value(), place, (Long) lsn.value());
+                ? journal(from, ShardRouting.journal((Struct) record.value()), place, position)
+                : change(from, its, place, position);
     }
 
     private Turn journal(String server, Journal line, Place place, long lsn) {

@@ -166,7 +166,8 @@ public final class ShardRouting<R extends ConnectRecord<R>> implements Transform
     }
 
     static boolean isJournal(ConnectRecord<?> record) {
-        return record.valueSchema() == JOURNAL_VALUE || JOURNAL_VALUE.equals(record.valueSchema());
+        return record.valueSchema() != null
+                && JOURNAL_VALUE.name().equals(record.valueSchema().name());
     }
 
     static Journal journal(Struct value) {

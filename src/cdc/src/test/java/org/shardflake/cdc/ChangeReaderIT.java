@@ -124,6 +124,7 @@ class ChangeReaderIT {
 
     @Test
     @Tag("full")
+    @Timeout(value = 3, unit = TimeUnit.HOURS)
     void appliesEachChangeOnceAndInOrderWhileServersCrashInCutovers() throws Exception {
         run(new Random(), Integer.getInteger("cdc.cutovers", 20), Integer.getInteger("cdc.reverses", 2), true);
     }

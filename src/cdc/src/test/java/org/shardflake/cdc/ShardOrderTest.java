@@ -16,7 +16,10 @@ import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaBuilder;
 import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.errors.DataException;
+import org.apache.kafka.connect.header.ConnectHeaders;
+import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.storage.SimpleHeaderConverter;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.shardflake.ShardflakeException;
@@ -124,6 +127,32 @@ class ShardOrderTest {
         assertThat(take(line("db1", 140, 2, "leave", "\"m1:1\""))).isEqualTo(Turn.NOW);
         assertThat(take(change("db1", 210))).isEqualTo(Turn.NOW);
         assertThat(take(change("db2", 60))).isEqualTo(Turn.PAST);
+    }
+
+    /** Connect's converter writes headers as text, and reads them as the smallest types that hold them. */
+    @Test
+    void headersMayHaveBeenThroughKafka() {
+        assertThat(take(throughKafka(change("db1", 100)))).isEqualTo(Turn.NOW);
+        assertThat(take(throughKafka(line("db1", 140, 2, "leave", "\"m1:1\"")))).isEqualTo(Turn.NOW);
+        assertThat(take(throughKafka(change("db1", 130)))).isEqualTo(Turn.PAST);
+    }
+
+    private static SourceRecord throughKafka(SourceRecord record) {
+        SimpleHeaderConverter converter = new SimpleHeaderConverter();
+        SourceRecord read = record.newRecord(
+                record.topic(),
+                record.kafkaPartition(),
+                record.keySchema(),
+                record.key(),
+                record.valueSchema(),
+                record.value(),
+                record.timestamp(),
+                new ConnectHeaders());
+        for (Header header : record.headers()) {
+            byte[] bytes = converter.fromConnectHeader(record.topic(), header.key(), header.schema(), header.value());
+            read.headers().add(header.key(), converter.toConnectHeader(record.topic(), header.key(), bytes));
+        }
+        return read;
     }
 
     @Test

@@ -205,7 +205,9 @@ final class OldTable {
                 : "COALESCE((SELECT bool_or(e.shard = %s) FROM (%s) e (shard)), true)"
                         .formatted(shard, ever(link.parent(), link.to(), table.listOf("c", link.columns()), 1));
         // Of a row that came from another shard, that one's change would be carried out when this shard may have left.
-        String is = "EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = %s)"
+        // OFFSET keeps PostgreSQL from
+        // reading the whole table once, if it expects many changes.
+        String is = "EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = %s OFFSET 0)"
                 .formatted(table.rows(), table.keyOf("t"), table.keyOf("c"), route.shard("t"), shard);
         // A row that others get their keys from has moved: only the change of the shard where it was says so.
         String moved = route.hasChildren() ? " OR c.shardflake_moved" : "";
@@ -215,23 +217,22 @@ final class OldTable {
     private long take(Adoption adoption, String which, RowReceiver rows) throws SQLException {
         // What is lost with a crash is brought over again.
         Sql.execute(connection, "SET LOCAL synchronous_commit = off");
-        String table = taken(adoption);
+        String temporary = taken(adoption);
         long taken = Sql.number(connection, """
                 WITH taken AS (DELETE FROM %1$s WHERE shardflake_change IN (SELECT c.shardflake_change FROM %1$s c WHERE %2$s) RETURNING *),
                      kept AS (INSERT INTO %3$s SELECT DISTINCT %4$s FROM taken c)
                 SELECT count(*) FROM taken
-                """.formatted(changes(adoption.id()), which, table, changeColumns()));
+                """.formatted(changes(adoption.id()), which, temporary, changeColumns()));
         if (taken > 0) {
-            Sql.execute(connection, "ANALYZE " + table);
-            String isTaken =
-                    "(%s) IN (SELECT %s FROM %s c)".formatted(this.table.keyOf("t"), this.table.keyOf("c"), table);
+            Sql.execute(connection, "ANALYZE " + temporary);
+            String isTaken = "(%s) IN (SELECT %s FROM %s c)".formatted(table.keyOf("t"), table.keyOf("c"), temporary);
             for (Route child : children) {
-                noteChildren(child, table);
+                noteChildren(child, temporary);
             }
             if (route.mayLackShard()) {
                 keepWaiting(adoption, isTaken);
             }
-            copyOut(route.link() == null ? gone(table) : goneByLink(route.link(), table), rows);
+            copyOut(route.link() == null ? gone(temporary) : goneByLink(route.link(), temporary), rows);
             copyOut(rowsWhere(isTaken), rows);
         }
         return taken;

@@ -170,7 +170,7 @@ final class SliceCutover implements AutoCloseable {
         }
     }
 
-    /** Writers of the shard wait for this: it brings over the shard's own changes only, and reads no other shard's rows. */
+    /** Writers of the shard wait for this. It brings over changes that may concern the shard only, and after a clash of rows all. */
     private void leave(int shard, Map<Table, SliceComparison> comparisons) throws SQLException {
         for (Table table : tables) {
             table.adopter().bringRest(table.adoption(), shard);

@@ -76,7 +76,9 @@ final class ClosedByAdoption {
         }
         ShardSet halfWay = with(shards, Slices::closed);
         // A command may have begun with the others since it was asked whether one runs.
-        ShardSet left = isWorkedOn ? ShardSet.of() : filter(halfWay, shard -> isOnRecord(before, shard));
+        IntPredicate wasClosed =
+                shard -> before.stream().anyMatch(its -> its.closed().contains(shard));
+        ShardSet left = isWorkedOn ? ShardSet.of() : filter(halfWay, wasClosed);
         ShardSet passing = filter(halfWay, shard -> !left.contains(shard));
         if (!passing.isEmpty()) {
             findings.add(Finding.of(

@@ -295,11 +295,18 @@ final class ShardFindings {
 
     private ShardSet stillClosed(String server, ShardSet shards) throws SQLException {
         Set<Integer> closed = new HashSet<>();
-        access.onServer(
-                server,
-                connection -> Sql.list(connection, ShardState.QUERY, ShardState::read).stream()
-                        .filter(ShardState::refusesWrites)
-                        .forEach(state -> closed.add(state.shard())));
+        try {
+            access.onServer(
+                    server,
+                    connection -> Sql.list(connection, ShardState.QUERY, ShardState::read).stream()
+                            .filter(ShardState::refusesWrites)
+                            .forEach(state -> closed.add(state.shard())));
+        } catch (SQLException e) {
+            if (!Sql.isOutage(e)) {
+                throw e;
+            }
+            return shards; // As it said when it was asked first.
+        }
         return filter(shards, closed::contains);
     }
 

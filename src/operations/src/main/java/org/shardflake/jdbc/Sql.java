@@ -104,14 +104,14 @@ public final class Sql {
     }
 
     /**
-     * Ends a COPY that was not read to its end, or was. What the server has sent is read first: the driver's own cancel leaves it to the next statement,
+     * Ends a COPY, also one that was read to its end. What the server has sent is read first: the driver's own cancel leaves it to the next statement,
      * which takes it for its answer.
      */
     public static void cancel(Connection connection, CopyOut copy) throws SQLException {
         if (!copy.isActive()) {
             return;
         }
-        // Still active if the connection is lost: whoever uses it next is to be told so, and not to wait.
+        // Still active if the connection is lost: its next user has to get an error, not wait.
         try (Ending ofLost = () -> cancelHere(copy)) {
             connection.unwrap(PGConnection.class).cancelQuery();
             while (copy.readFromCopy() != null) {}

@@ -95,8 +95,8 @@ final class SafetyCheck implements AutoCloseable {
                 server,
                 snapshot,
                 PlacementState.BACK,
-                "has come back to an old database",
-                "have come back to an old database");
+                "has come back to an old database, and refuses writes",
+                "have come back to an old database, and refuse writes");
         refuse(server, snapshot, PlacementState.MISSING, "is missing", "are missing");
     }
 
