@@ -7,17 +7,17 @@ package org.shardflake.cli;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 
-/** Shares of long tests, of which each night has another. */
+/** Spreads long tests over several nights: each night runs one share. */
 final class Nights {
 
     private Nights() {}
 
-    /** The share of tonight, from 0; a system property takes another. */
+    /** Tonight's share, from 0; the system property overrides it. */
     static int share(int shares, String property) {
         return Integer.getInteger(property, (int) (LocalDate.now(ZoneOffset.UTC).toEpochDay() % shares));
     }
 
-    /** The seed of tonight, from 1; {@code -Dtests.seed} takes another. */
+    /** Tonight's seed, from 1; {@code -Dtests.seed} overrides it. */
     static long seed(int seeds) {
         return Long.getLong("tests.seed", 1 + share(seeds, "tests.night"));
     }

@@ -173,7 +173,7 @@ class UnusualSettingsIT {
     private static final String IS_OPEN =
             "SELECT to_regnamespace('%s') IS NOT NULL AND NOT EXISTS (SELECT FROM shardflake.placement WHERE shard = %s AND NOT here)";
 
-    /** What is done on the servers. */
+    /** The commands that a test runs. */
     private enum Way {
         THERE_AND_BACK,
         ALL_COMMANDS,

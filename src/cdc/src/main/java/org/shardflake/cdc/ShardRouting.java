@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
 
 /**
- * A transformation for Debezium's connector for PostgreSQL, one of which reads each server: what it reads of table {@code account} of any shard goes
- * to topic {@code <topic.prefix>.account}, and the journal to {@code <topic.prefix>.shardflake_journal}.
+ * A transformation for Debezium's PostgreSQL connector, which runs once for each server. Changes of table {@code account} in any shard go to topic
+ * {@code <topic.prefix>.account}, and the journal goes to {@code <topic.prefix>.shardflake_journal}.
  *
  * <p>Keys get the shard as their first field, {@code __shard}, since natural keys may be the same in several shards. Schemas of Connect lose the shard
  * and the server in their names. Each record gets the headers {@code shardflake.server}, {@code shardflake.shard} (32 bits) and

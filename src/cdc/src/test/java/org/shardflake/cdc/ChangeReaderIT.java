@@ -86,7 +86,7 @@ class ChangeReaderIT {
     private int cutOver;
     private int reversed;
 
-    /** Where the reader is, to be said if it does not come to the end. */
+    /** The reader's progress, for the message if it does not reach the end. */
     private volatile String reached = "";
 
     @BeforeEach

@@ -29,26 +29,17 @@ final class FormattedSql {
     /** @throws ShardflakeException if a table cannot be written as formatted SQL */
     static void require(SourceCatalog.Table table) {
         FormattedSql its = new FormattedSql(table.name());
-        its.name("the name", table.name().table());
+        its.check(IN_NAMES, "the name", table.name().table());
         for (SourceCatalog.Column column : table.columns()) {
-            its.name("column " + TableName.written(column.name()), column.name());
-            its.text("the value of column " + TableName.written(column.name()), column.value());
+            its.check("column", column.name(), null);
+            its.check(IN_TEXTS, "the value of column " + TableName.written(column.name()), column.value());
         }
-        for (SourceCatalog.Constraint constraint : table.constraints()) {
-            its.name("constraint " + TableName.written(constraint.name()), constraint.name());
-            its.text("constraint " + TableName.written(constraint.name()), constraint.definition());
-        }
-        for (SourceCatalog.Index index : table.indexes()) {
-            its.name("index " + TableName.written(index.name()), index.name());
-            its.text("index " + TableName.written(index.name()), index.using());
-        }
-        for (SourceCatalog.Trigger trigger : table.triggers()) {
-            its.name("trigger " + TableName.written(trigger.name()), trigger.name());
-            its.text("trigger " + TableName.written(trigger.name()), trigger.definition());
-        }
+        table.constraints().forEach(one -> its.check("constraint", one.name(), one.definition()));
+        table.indexes().forEach(one -> its.check("index", one.name(), one.using()));
+        table.triggers().forEach(one -> its.check("trigger", one.name(), one.definition()));
     }
 
-    /** @throws ShardflakeException if types or functions that tables need cannot be written as formatted SQL */
+    /** @throws ShardflakeException if types that tables need cannot be written as formatted SQL */
     static void require(List<SourceCatalog.Definition> types) {
         for (SourceCatalog.Definition type : types) {
             if (IN_NAMES.matcher(type.name()).find()
@@ -58,14 +49,14 @@ final class FormattedSql {
         }
     }
 
-    private void name(String what, String name) {
-        if (IN_NAMES.matcher(name).find()) {
-            throw refused("%s of table %s".formatted(what, owner));
-        }
+    private void check(String kind, String name, @Nullable String text) {
+        String what = kind + " " + TableName.written(name);
+        check(IN_NAMES, what, name);
+        check(IN_TEXTS, what, text);
     }
 
-    private void text(String what, @Nullable String text) {
-        if (text != null && IN_TEXTS.matcher(text).find()) {
+    private void check(Pattern changed, String what, @Nullable String text) {
+        if (text != null && changed.matcher(text).find()) {
             throw refused("%s of table %s".formatted(what, owner));
         }
     }
