@@ -7,12 +7,14 @@ package org.shardflake.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.zip.CRC32;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -195,5 +197,69 @@ class FlywayCommandsTest {
         assertThat(launch("reference", "deploy", "--home=db1")).isEqualTo(new Result(4, "", """
                         error: reference tables have a changelog of Liquibase's, and not Flyway's migrations: write one, in formatted SQL for example
                         """));
+    }
+
+    @Test
+    void shardsOfAPlanTakeOverTheHistoryOfTheOldDatabase(@TempDir Path plans) throws IOException, SQLException {
+        String account =
+                "CREATE TABLE account (uid bigint PRIMARY KEY, name text); CREATE TABLE note (id uuid PRIMARY KEY, uid bigint NOT NULL REFERENCES account);";
+        CRC32 checksum = new CRC32();
+        checksum.update(account.getBytes(StandardCharsets.UTF_8));
+        installation.execute(2, """
+                CREATE TABLE flyway_schema_history (installed_rank int PRIMARY KEY, version text, description text, type text, script text, checksum int,
+                    installed_by text, installed_on timestamp, execution_time int, success boolean);
+                INSERT INTO flyway_schema_history VALUES (1, '1', 'account', 'SQL', 'V1__account.sql', %s, '', now(), 1, true);
+                CREATE TABLE databasechangelog (id text, author text, filename text, orderexecuted int);
+                INSERT INTO databasechangelog VALUES ('2', 'ann', 'db/app.sql', 1);
+                %s
+                """.formatted((int) checksum.getValue(), account));
+        write("V1__account.sql", account);
+        Path plan = plans.resolve("adoption.yaml");
+        String from = postgres.database(2).uri();
+
+        Result planned = installation.launch("adopt", "plan", "--from=" + from, "--key=account.uid", "--file=" + plan);
+        assertThat(planned.out())
+                .contains(
+                        "2 tables by account.uid: 2 into the shards, 0 reference tables, 0 stay",
+                        "Flyway's history, public.flyway_schema_history, whose last version is 1",
+                        "Liquibase's history, public.databasechangelog, whose last changeset is db/app.sql::2::ann",
+                        "shardflake schema deploy --changelog flyway:DIRECTORY --flyway-history "
+                                + plans.resolve("adoption.flyway.yaml"));
+
+        String history = "--flyway-history=" + plans.resolve("adoption.flyway.yaml");
+        assertThat(launch("schema", "deploy", history).err()).isEqualTo("""
+                error: shard 0 on server db1: it has no table of those that the history is about (and 7 more)
+                hint: deploy the planned changelog to it first: shardflake schema deploy --changelog FILE
+                """);
+        String changelog = "--changelog=" + plans.resolve("shards.sql");
+        assertThat(installation.launch("schema", "deploy", changelog).exitCode())
+                .isZero();
+        assertThat(installation.launch("schema", "deploy", changelog, history)).isEqualTo(new Result(2, "", """
+                error: --flyway-history is for migrations of Flyway, as in --changelog flyway:db/migration
+                """));
+        Path broken = Files.writeString(plans.resolve("broken"), "migrations: [{version: 1}]");
+        Result refused = launch("schema", "deploy", "--flyway-history=" + broken);
+        assertThat(refused.exitCode()).isEqualTo(2);
+        assertThat(refused.err())
+                .contains("broken: success of migration 1 is null, and must be true or false")
+                .contains("hint: name the file that ends with .flyway.yaml, which shardflake adopt plan wrote");
+
+        write("V2__later.sql", "ALTER TABLE account ADD COLUMN later int;");
+        assertThat(launch("schema", "deploy", history, "--dry-run", "--shards=7")
+                        .out())
+                .endsWith("""
+                        FOR SHARD 7
+                        SET search_path = shard_0007, public;
+                        -- flyway::1::account
+                        -- the old database has had it: it is recorded, and not run
+                        -- flyway::2::later
+                        ALTER TABLE account ADD COLUMN later int;
+                        SELECT shardflake.complete_tables(7);
+                        """);
+        assertThat(launch("schema", "deploy", history).exitCode()).isZero();
+        assertThat(launch("schema", "status").out()).contains("flyway::2::later", "no shard lacks a changeset of");
+        write("V1__account.sql", account + " ");
+        assertThat(launch("schema", "deploy").err())
+                .startsWith("error: shard 0 on server db1: Migration checksum mismatch for migration version 1;");
     }
 }

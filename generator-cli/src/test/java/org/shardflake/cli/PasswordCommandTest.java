@@ -160,7 +160,7 @@ final class PasswordCommandTest {
 
     @Test
     void shardsMoveUnderLoadWhilePasswordsAreReplaced() throws Exception {
-        rotateWhileShardsMove(2);
+        rotateWhileShardsMove(Integer.getInteger("passwords.rotations", 2));
     }
 
     /** Servers refuse the old password at once, and the new one is handed out later, as by services that change it at the server first. */

@@ -42,6 +42,7 @@ final class PasswordCommand implements PasswordSource {
     private final Map<String, String> environment;
     private final Duration limit;
     private final Duration kept;
+    private final Duration handedOut;
     private final ConcurrentHashMap<Login, Answer> answers = new ConcurrentHashMap<>();
     /** Passwords that servers have refused, and those whose successors were waited for in vain. */
     private final Map<Login, String> refused = new ConcurrentHashMap<>();
@@ -53,14 +54,16 @@ final class PasswordCommand implements PasswordSource {
             @Nullable String password, @Nullable IOException failure, long nanoTime) {}
 
     PasswordCommand(List<String> words, Map<String, String> environment) {
-        this(words, environment, LIMIT, KEPT);
+        this(words, environment, LIMIT, KEPT, HANDED_OUT);
     }
 
-    PasswordCommand(List<String> words, Map<String, String> environment, Duration limit, Duration kept) {
+    PasswordCommand(
+            List<String> words, Map<String, String> environment, Duration limit, Duration kept, Duration handedOut) {
         this.words = List.copyOf(words);
         this.environment = Map.copyOf(environment);
         this.limit = limit;
         this.kept = kept;
+        this.handedOut = handedOut;
     }
 
     @Override
@@ -99,10 +102,15 @@ final class PasswordCommand implements PasswordSource {
     private String afterRefusal(Login login, String first) throws IOException {
         String old = refused.remove(login);
         String printed = first;
-        if (!printed.equals(old) || printed.equals(stayed.get(login))) {
+        if (!printed.equals(old)) {
+            // Nothing refuses it, so a later refusal is a new one, whose successor may come.
+            stayed.remove(login);
             return printed;
         }
-        long end = System.nanoTime() + HANDED_OUT.toNanos();
+        if (printed.equals(stayed.get(login))) {
+            return printed;
+        }
+        long end = System.nanoTime() + handedOut.toNanos();
         while (printed.equals(old) && System.nanoTime() - end < 0) {
             try {
                 Thread.sleep(AGAIN.toMillis());

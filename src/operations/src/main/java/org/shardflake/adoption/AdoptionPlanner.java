@@ -26,6 +26,7 @@ import org.shardflake.adoption.AdoptionPlan.Table;
 import org.shardflake.assess.Assessment;
 import org.shardflake.assess.Assessment.Placement;
 import org.shardflake.assess.Assessor;
+import org.shardflake.flyway.AppliedMigrations;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
@@ -53,8 +54,9 @@ public final class AdoptionPlanner {
      * A database as it would go into shards, and its definitions.
      *
      * @param plan made of the assessment alone
+     * @param applied Flyway's histories
      */
-    record Proposal(AdoptionPlan plan, SourceCatalog catalog) {}
+    record Proposal(AdoptionPlan plan, SourceCatalog catalog, List<AppliedMigrations> applied) {}
 
     /**
      * Makes a plan.
@@ -72,12 +74,19 @@ public final class AdoptionPlanner {
                     Sql.Ending ending = Sql.rollingBack(connection)) {
                 Sql.execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
                 SourceCatalog catalog = SourceCatalog.read(connection);
-                return new Proposal(new AdoptionPlanner(assessment, catalog, changelogs).plan(), catalog);
+                List<AppliedMigrations> applied = new ArrayList<>();
+                for (String table : AppliedMigrations.tables(connection)) {
+                    applied.add(AppliedMigrations.read(connection, table));
+                }
+                return new Proposal(
+                        new AdoptionPlanner(assessment, catalog, changelogs).plan(applied),
+                        catalog,
+                        List.copyOf(applied));
             }
         });
     }
 
-    private AdoptionPlan plan() {
+    private AdoptionPlan plan(List<AppliedMigrations> applied) {
         for (Assessment.Table table : assessment.tables()) {
             TableName name = TableName.parse(table.name());
             if (catalog.tables().containsKey(name)) {
@@ -95,8 +104,17 @@ public final class AdoptionPlanner {
         boolean hasReference = all.stream().anyMatch(table -> table.goes() == Goes.REFERENCE);
         // Functions that tables need come along.
         assessment.obstacles().stream()
-                .filter(one -> !one.problem().startsWith("functions:"))
+                .filter(one -> !one.problem().startsWith("functions:")
+                        && !one.problem().startsWith("Flyway's history"))
                 .forEach(one -> leftOut.add(null, one.problem(), one.remedy()));
+        applied.forEach(
+                history -> leftOut.add(
+                        null,
+                        "Flyway's history, %s, whose last version is %s"
+                                .formatted(history.table(), history.last().orElse("none")),
+                        applied.size() == 1
+                                ? "the table stays; shards take over what it has from the file that ends with .flyway.yaml, before they get later migrations"
+                                : "the table stays, and shards have one history: write later changes into the changelog of the shards' tables"));
         return new AdoptionPlan(
                 new Source(assessment.database(), schemas),
                 key(all),

@@ -11,10 +11,12 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.adoption.AdoptionPlan.Changelogs;
+import org.shardflake.flyway.AppliedMigrations;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.SqlText;
@@ -53,8 +55,9 @@ public final class PlanFiles {
      *
      * @param written the files that were written, with what is in them
      * @param kept what would be made otherwise than the files have it, and was left as it is
+     * @param history the file with what Flyway had applied when the changelogs were made; none if the database has no history of Flyway's, or several
      */
-    public record Report(AdoptionPlan plan, List<String> written, List<String> kept) {
+    public record Report(AdoptionPlan plan, List<String> written, List<String> kept, Optional<Path> history) {
 
         public Report {
             written = List.copyOf(written);
@@ -64,8 +67,12 @@ public final class PlanFiles {
 
     /** The file with what was made last time. */
     private Path madeFile() {
+        return besides(".made.yaml");
+    }
+
+    private Path besides(String end) {
         String name = String.valueOf(file.getFileName());
-        return file.resolveSibling(name.replaceFirst("\\.ya?ml$", "") + ".made.yaml");
+        return file.resolveSibling(name.replaceFirst("\\.ya?ml$", "") + end);
     }
 
     /**
@@ -110,6 +117,10 @@ public final class PlanFiles {
         if (plan.changelogs().reference() != null) {
             add(texts, digests, madeDigests, plan.changelogs().reference(), reference);
         }
+        Path historyFile = besides(".flyway.yaml");
+        if (proposal.applied().size() == 1) {
+            addHistory(texts, historyFile, proposal.applied().get(0));
+        }
         texts.put(file.resolveSibling(AdoptionPlanFile.SCHEMA_FILE), AdoptionPlanFile.schema());
         texts.put(file, AdoptionPlanFile.format(plan));
         Map<String, Object> now = new LinkedHashMap<>();
@@ -125,7 +136,25 @@ public final class PlanFiles {
         for (Map.Entry<Path, String> text : texts.entrySet()) {
             write(text.getKey(), text.getValue());
         }
-        return new Report(plan, written, kept);
+        return new Report(plan, written, kept, Optional.of(historyFile).filter(Files::exists));
+    }
+
+    /** Adds Flyway's history as it is now, unless the changelogs may be older: shards then still need what was applied since. */
+    private void addHistory(Map<Path, String> texts, Path path, AppliedMigrations applied) throws IOException {
+        String now = applied.format();
+        boolean exists = Files.exists(path);
+        if (exists && Files.readString(path).equals(now)) {
+            return;
+        }
+        if (kept.isEmpty() && (!exists || mayRewrite)) {
+            texts.put(path, now);
+        } else if (exists) {
+            kept.add(
+                    "%s: Flyway has applied migrations since, which shards get by running them; the last version is now %s"
+                            .formatted(path, applied.last().orElse("none")));
+        } else {
+            kept.add("%s would be written, but changesets are older than Flyway's history".formatted(path));
+        }
     }
 
     /** Before anything of the plan is looked for in a database that it is not of. */

@@ -12,15 +12,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.assess.Assessment.Obstacle;
 import org.shardflake.assess.Assessment.Placement;
+import org.shardflake.flyway.AppliedMigrations;
 import org.shardflake.jdbc.Sql;
 
 /** Finds obstacles to sharding a table by a key, with the way out. */
 final class Obstacles {
-
-    /** The columns by which Flyway's history is known, whatever the name of its table. */
-    static final String FLYWAY_COLUMNS = "'{installed_rank,version,description,type,script,checksum,success}'";
-
-    static final int FLYWAY_COLUMN_COUNT = 7;
 
     /** The tables whose rows in pg_stats are hidden, as the rows of the tables are. */
     private static final String HIDDEN_STATISTICS = """
@@ -272,20 +268,35 @@ final class Obstacles {
                 "statistics that this login may not see, of: %s",
                 "assess as a role that may select from them and that bypasses row-level security: how many values a key has, and how common they are, is not known otherwise");
         found.addAll(flyway(connection));
+        found.addAll(liquibase(connection));
+        return found;
+    }
+
+    /** Liquibase's histories in the database, which shards need not take over: theirs begins with the changelog that makes their tables. */
+    private static List<Obstacle> liquibase(Connection connection) throws SQLException {
+        List<Obstacle> found = new ArrayList<>();
+        for (String table : Sql.list(connection, """
+                SELECT format('%I.%I', n.nspname, c.relname)
+                  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE c.relkind = 'r' AND c.relname = 'databasechangelog' AND n.nspname !~ '^shardflake'
+                   AND has_table_privilege(c.oid, 'SELECT')
+                 ORDER BY 1
+                """, row -> row.getString(1))) {
+            list(
+                    connection,
+                    found,
+                    "SELECT concat_ws('::', filename, id, author) FROM %s ORDER BY orderexecuted DESC LIMIT 1"
+                            .formatted(table),
+                    "Liquibase's history, " + table.replace("%", "%%") + ", whose last changeset is %s",
+                    "it stays with the old tables; write later changesets into the changelog of the shards' tables, or into one that includes it, and until the rows are adopted, deploy them on both sides");
+        }
         return found;
     }
 
     /** Flyway's histories in the database. */
     private static List<Obstacle> flyway(Connection connection) throws SQLException {
         List<Obstacle> found = new ArrayList<>();
-        for (String table :
-                Sql.list(connection, """
-                SELECT format('%%I.%%I', n.nspname, c.relname)
-                  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                 WHERE c.relkind = 'r' AND has_table_privilege(c.oid, 'SELECT')
-                   AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = ANY (%s) HAVING count(*) = %s)
-                 ORDER BY 1
-                """.formatted(FLYWAY_COLUMNS, FLYWAY_COLUMN_COUNT), row -> row.getString(1))) {
+        for (String table : AppliedMigrations.tables(connection)) {
             list(
                     connection,
                     found,

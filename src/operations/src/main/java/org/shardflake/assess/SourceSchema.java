@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.flyway.AppliedMigrations;
 import org.shardflake.jdbc.Sql;
 
 /** The tables of a database, by oid, and of each partition the table that it belongs to. */
@@ -33,7 +34,7 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
                    AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
                    AND c.relname NOT IN ('databasechangelog', 'databasechangeloglock')
                    AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = ANY (%s) HAVING count(*) = %s))
-            """.formatted(Obstacles.FLYWAY_COLUMNS, Obstacles.FLYWAY_COLUMN_COUNT);
+            """.formatted(AppliedMigrations.COLUMNS, AppliedMigrations.COLUMN_COUNT);
 
     private static final String TABLES = WANTED + """
             SELECT w.oid, CASE w.nspname WHEN 'public' THEN quote_ident(w.relname) ELSE format('%I.%I', w.nspname, w.relname) END, w.relname,

@@ -142,6 +142,9 @@ public record DeployPreview(Map<String, Integer> shards, List<Group> groups) {
         sql.add("SET search_path = %s, public".formatted(schema));
         for (ShardPlan.Step step : plan.steps()) {
             sql.add("-- " + step.changeSet().key());
+            if (step.changeSet().isTakenOver()) {
+                sql.add("-- the old database has had it: it is recorded, and not run");
+            }
             if (step.changeSet().hasPreconditions()) {
                 sql.add("-- only where its preconditions hold, which each shard is asked when its turn comes");
             }

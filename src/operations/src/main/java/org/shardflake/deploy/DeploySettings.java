@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import org.shardflake.flyway.AppliedMigrations;
 import org.shardflake.flyway.FlywayOrder;
 
 /**
@@ -26,6 +27,7 @@ import org.shardflake.flyway.FlywayOrder;
  * @param allowPublic whether changesets may name schema {@code public}
  * @param checks which checks keep rows of other shards out of new tables
  * @param flyway which order of migrations to accept if the changelog is a directory of Flyway's; none if it is Liquibase's
+ * @param applied what shards take over from the old database that their tables were planned after; none if they have had what their history says
  */
 public record DeploySettings(
         Path searchPath,
@@ -40,7 +42,8 @@ public record DeploySettings(
         boolean stopAtFailure,
         boolean allowPublic,
         RowChecks checks,
-        Optional<FlywayOrder> flyway) {
+        Optional<FlywayOrder> flyway,
+        Optional<AppliedMigrations> applied) {
 
     private static final int MOST_REST = 100;
 
@@ -71,6 +74,7 @@ public record DeploySettings(
                 stopAtFailure,
                 allowPublic,
                 checks,
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -103,12 +107,12 @@ public record DeploySettings(
 
     /** A copy of these settings that allows or refuses changesets naming schema {@code public}. */
     public DeploySettings withPublic(boolean allowed) {
-        return with(allowed, checks, flyway);
+        return with(allowed, checks, flyway, applied);
     }
 
     /** A copy of these settings with other checks of rows, for example {@code new RowChecks(true, "uid", 2000)}. */
     public DeploySettings withChecks(RowChecks wanted) {
-        return with(allowPublic, wanted, flyway);
+        return with(allowPublic, wanted, flyway, applied);
     }
 
     /**
@@ -116,10 +120,22 @@ public record DeploySettings(
      * of placeholders; search path, contexts and labels are not used.
      */
     public DeploySettings withFlyway(FlywayOrder order) {
-        return with(allowPublic, checks, Optional.of(order));
+        return with(allowPublic, checks, Optional.of(order), applied);
     }
 
-    private DeploySettings with(boolean isPublicAllowed, RowChecks wanted, Optional<FlywayOrder> order) {
+    /**
+     * A copy of these settings with which shards take over the history of the database that their tables were planned after: these migrations are recorded
+     * as those that a shard has had, and not run. Only for a directory of Flyway's.
+     */
+    public DeploySettings withApplied(AppliedMigrations history) {
+        return with(allowPublic, checks, flyway, Optional.of(history));
+    }
+
+    private DeploySettings with(
+            boolean isPublicAllowed,
+            RowChecks wanted,
+            Optional<FlywayOrder> order,
+            Optional<AppliedMigrations> history) {
         return new DeploySettings(
                 searchPath,
                 contexts,
@@ -133,6 +149,7 @@ public record DeploySettings(
                 stopAtFailure,
                 isPublicAllowed,
                 wanted,
-                order);
+                order,
+                history);
     }
 }

@@ -144,6 +144,7 @@ public final class SchemaDeployer implements AutoCloseable {
                         return deployment;
                     })
                     .toList()));
+            deployer.requireTakenOver();
             deployer.requireNoRefusal();
             return deployer;
         } catch (SQLException | InterruptedException | RuntimeException e) {
@@ -151,6 +152,14 @@ public final class SchemaDeployer implements AutoCloseable {
             opened.forEach(ServerDeployment::close);
             deployer.close();
             throw e;
+        }
+    }
+
+    private void requireTakenOver() {
+        if (settings.flyway().isPresent()
+                && settings.applied().isEmpty()
+                && deployments.stream().anyMatch(ServerDeployment::knowsTakenOver)) {
+            deployments.forEach(ServerDeployment::refuseWithoutHistory);
         }
     }
 

@@ -31,6 +31,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.deploy.ShardPlan.Step;
 import org.shardflake.flyway.FlywayHistory;
 import org.shardflake.flyway.FlywayMigration;
+import org.shardflake.flyway.FlywayOrder;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.FunctionLibrary;
@@ -62,6 +63,10 @@ final class ServerDeployment implements AutoCloseable {
     static final Advice SAME = Advice.of(
             "if it is the same changeset, name the directory in which its file had that name with %s, or set logicalFilePath in the file",
             CliCommand.SCHEMA_DEPLOY_SEARCH);
+
+    private static final Advice WITHOUT_HISTORY = Advice.of(
+            "deploy the planned changelog to it first, and then these migrations with that history: %s",
+            CliCommand.SCHEMA_DEPLOY_HISTORY);
 
     /** The reason why a changeset cannot be deployed to a shard, and what to do. */
     record Refusal(String why, Advice advice) {}
@@ -165,7 +170,7 @@ final class ServerDeployment implements AutoCloseable {
                 }
             }
             settings.flyway()
-                    .ifPresent(order -> FlywayHistory.problems(had, migrations, order)
+                    .ifPresent(order -> problems(had, order)
                             .forEach(problem -> refusals.add(new Refusal(
                                     "shard %s on server %s: %s".formatted(shard, target.server(), problem.what()),
                                     problem.advice()))));
@@ -173,9 +178,38 @@ final class ServerDeployment implements AutoCloseable {
         });
     }
 
+    private List<FlywayHistory.Problem> problems(Map<String, @Nullable String> had, FlywayOrder order) {
+        return settings.applied()
+                .map(applied -> FlywayHistory.problems(had, applied, migrations, order))
+                .orElseGet(() -> FlywayHistory.problems(had, migrations, order));
+    }
+
+    /** Whether a shard of the server has taken over the history of an old database. */
+    boolean knowsTakenOver() {
+        return history.values().stream().anyMatch(ServerDeployment::hasTakenOver);
+    }
+
+    private static boolean hasTakenOver(Map<String, @Nullable String> had) {
+        return had.values().stream().anyMatch(FlywayMigration::isTakenOver);
+    }
+
+    /** Refuses migrations for shards that lack what others have taken over: they would get tables as the old database had them. */
+    void refuseWithoutHistory() {
+        for (ShardPlan plan : plans) {
+            if (plan.create() || !hasTakenOver(history.getOrDefault(plan.shard(), Map.of()))) {
+                refusals.add(new Refusal(
+                        "shard %s on server %s lacks the history of Flyway that other shards have taken over"
+                                .formatted(plan.shard(), target.server()),
+                        WITHOUT_HISTORY));
+            }
+        }
+    }
+
     private static Optional<Step> step(ShardChangeSet changeSet, int position, Map<String, @Nullable String> had) {
         if (!had.containsKey(changeSet.key())) {
-            return Optional.of(new Step(changeSet, position, false));
+            return changeSet.isFlyway() && FlywayHistory.isBelowBaseline(had, changeSet.id())
+                    ? Optional.empty()
+                    : Optional.of(new Step(changeSet, position, false));
         }
         return changeSet.runAlways() || (changeSet.runOnChange() && isEdited(changeSet, had))
                 ? Optional.of(new Step(changeSet, position, true))

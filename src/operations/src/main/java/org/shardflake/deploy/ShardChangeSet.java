@@ -68,6 +68,11 @@ record ShardChangeSet(
         return path.equals(FlywayMigration.PATH);
     }
 
+    /** Whether only its line in the history is written, since the shard's tables were planned after a database that has had it. */
+    boolean isTakenOver() {
+        return isFlyway() && FlywayMigration.isTakenOver(checksum);
+    }
+
     /** Whether its SQL is known. */
     boolean isMade() {
         return later.isEmpty() || later.get().made().isPresent();

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -55,6 +56,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
+import org.shardflake.flyway.AppliedMigrations;
 import org.shardflake.flyway.FlywayDirectory;
 import org.shardflake.flyway.FlywayMigration;
 import org.shardflake.server.internal.sqltext.SqlTokens;
@@ -171,7 +173,18 @@ final class ShardChangelog implements AutoCloseable {
 
     private List<ShardChangeSet> readMigrations() throws IOException {
         migrations = FlywayDirectory.read(Path.of(file), settings.parameters(), ShardChangeSet.TEMPLATE_SCHEMA);
-        return migrations.stream().map(ShardChangelog::changeSet).toList();
+        List<FlywayMigration> taken =
+                settings.applied().map(AppliedMigrations::taken).orElse(List.of());
+        Set<String> keys = taken.stream().map(FlywayMigration::key).collect(Collectors.toSet());
+        return Stream.concat(
+                        taken.stream(),
+                        migrations.stream()
+                                .filter(migration -> !keys.contains(migration.key())
+                                        && settings.applied()
+                                                .filter(applied -> applied.isBelowBaseline(migration))
+                                                .isEmpty()))
+                .map(ShardChangelog::changeSet)
+                .toList();
     }
 
     private static ShardChangeSet changeSet(FlywayMigration migration) {

@@ -29,6 +29,13 @@ public final class FlywayHistory {
     private static final Advice MISSING =
             Advice.of("put its file back: what a shard has had belongs to how it is made on another server");
 
+    private static final Advice FAILED = Advice.of(
+            "remove any half-completed changes from the old database, run Flyway's repair there, and plan again");
+    private static final Advice HAS_SOME =
+            Advice.of("leave the history out: what it has and the shard lacks is deployed from its files");
+    private static final Advice NO_TABLES =
+            Advice.of("deploy the planned changelog to it first: %s", CliCommand.SCHEMA_DEPLOY);
+
     private static final String PREFIX = FlywayMigration.PATH + "::";
 
     private final Map<FlywayVersion, FlywayMigration> versioned = new TreeMap<>();
@@ -56,13 +63,61 @@ public final class FlywayHistory {
         return new FlywayHistory(migrations, order).problems(had);
     }
 
+    /** Why a shard cannot take over the history of an old database, and be given what these migrations have besides. */
+    public static List<Problem> problems(
+            Map<String, @Nullable String> had,
+            AppliedMigrations applied,
+            List<FlywayMigration> migrations,
+            FlywayOrder order) {
+        List<Problem> problems = new ArrayList<>();
+        applied.failed().forEach(what -> problems.add(new Problem(what, FAILED)));
+        Map<String, @Nullable String> all = new LinkedHashMap<>(applied.checksums());
+        all.putAll(had);
+        problems.addAll(problems(all, migrations, order));
+        if (had.keySet().containsAll(keys(applied))) {
+            return problems;
+        }
+        if (had.keySet().stream().anyMatch(FlywayMigration::isKey)) {
+            problems.add(
+                    0, new Problem("it has had migrations, so it cannot take over a history with others", HAS_SOME));
+        } else if (had.isEmpty()) {
+            problems.add(0, new Problem("it has no table of those that the history is about", NO_TABLES));
+        }
+        return problems;
+    }
+
+    private static List<String> keys(AppliedMigrations applied) {
+        return applied.taken().stream().map(FlywayMigration::key).toList();
+    }
+
+    /** Whether a version is one of those that were there before Flyway, by what a shard has had. */
+    public static boolean isBelowBaseline(Map<String, @Nullable String> had, String id) {
+        Optional<FlywayVersion> version = FlywayVersion.parse(id);
+        return version.isPresent()
+                && baseline(had)
+                        .filter(its -> version.get().compareTo(its) <= 0)
+                        .isPresent();
+    }
+
+    private static Optional<FlywayVersion> baseline(Map<String, @Nullable String> had) {
+        return had.entrySet().stream()
+                .filter(line ->
+                        FlywayMigration.isKey(line.getKey()) && FlywayMigration.BASELINE.equals(line.getValue()))
+                .flatMap(line -> FlywayVersion.parse(id(line.getKey())).stream())
+                .max(Comparator.naturalOrder());
+    }
+
+    private static String id(String key) {
+        return key.substring(PREFIX.length(), key.indexOf("::", PREFIX.length()));
+    }
+
     private List<Problem> problems(Map<String, @Nullable String> had) {
         List<Problem> problems = new ArrayList<>();
+        Optional<FlywayVersion> baseline = baseline(had);
         TreeMap<FlywayVersion, String> applied = new TreeMap<>();
         had.keySet().stream().filter(key -> key.startsWith(PREFIX)).sorted().forEach(key -> {
-            int separator = key.indexOf("::", PREFIX.length());
-            String id = key.substring(PREFIX.length(), separator);
-            String description = key.substring(separator + 2);
+            String id = id(key);
+            String description = key.substring(PREFIX.length() + id.length() + 2);
             Optional<FlywayVersion> version = FlywayVersion.parse(id);
             if (version.isPresent()) {
                 applied.put(version.get(), description);
@@ -75,6 +130,7 @@ public final class FlywayHistory {
             if (order == FlywayOrder.STRICT
                     && !applied.isEmpty()
                     && !applied.containsKey(version)
+                    && baseline.filter(its -> version.compareTo(its) <= 0).isEmpty()
                     && version.compareTo(applied.lastKey()) < 0) {
                 problems.add(new Problem(
                         "Detected resolved migration not applied to database: " + migration.version(),
@@ -89,6 +145,15 @@ public final class FlywayHistory {
     /** Compares a migration that a shard has had. A later one than all of the directory's may be missing, since an older release may deploy. */
     private Optional<Problem> compare(FlywayVersion version, String description, @Nullable String checksum) {
         @Nullable FlywayMigration migration = versioned.get(version);
+        if (FlywayMigration.BASELINE.equals(checksum)) {
+            return Optional.empty();
+        }
+        if (checksum != null && checksum.startsWith(FlywayMigration.PROGRAM)) { // which is in no directory
+            return migration == null
+                    ? Optional.empty()
+                    : Optional.of(
+                            mismatch("type", migration, checksum.substring(FlywayMigration.PROGRAM.length()), "SQL"));
+        }
         if (migration == null) {
             boolean isLater = versioned.keySet().stream()
                     .max(Comparator.naturalOrder())

@@ -6,6 +6,7 @@ package org.shardflake.flyway;
 
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A migration of Flyway's: a versioned one, which runs once, or a repeatable one, which runs again when it has changed.
@@ -40,13 +41,33 @@ public record FlywayMigration(
     /** The text before Flyway's checksum in a history. */
     static final String CHECKSUM = "flyway:";
 
+    /** The text behind a checksum that was taken over from the history of an old database. */
+    static final String TAKEN_OVER = ":taken-over";
+
+    /** The text in place of a checksum that says that versions up to this one are of no concern. */
+    static final String BASELINE = "flyway:baseline";
+
+    /** The text before the type of a migration that is not SQL, in place of a checksum. */
+    static final String PROGRAM = "flyway:program:";
+
+    /** Whether a checksum in a history says that an old database has had the migration, and not the shard. */
+    public static boolean isTakenOver(@Nullable String checksum) {
+        return checksum != null
+                && (checksum.endsWith(TAKEN_OVER) || checksum.equals(BASELINE) || checksum.startsWith(PROGRAM));
+    }
+
+    /** Whether a key in a history is one of a migration. */
+    public static boolean isKey(String key) {
+        return key.startsWith(PATH + "::");
+    }
+
     /** Whether it runs again when it has changed. */
     public boolean isRepeatable() {
         return id.equals(REPEATABLE);
     }
 
     /** The name in a shard's history. */
-    String key() {
+    public String key() {
         return PATH + "::" + id + "::" + description;
     }
 

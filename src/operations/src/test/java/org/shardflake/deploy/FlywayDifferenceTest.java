@@ -66,7 +66,8 @@ class FlywayDifferenceTest {
                 false,
                 false,
                 plain.checks(),
-                Optional.of(order));
+                Optional.of(order),
+                Optional.empty());
     }
 
     @Test

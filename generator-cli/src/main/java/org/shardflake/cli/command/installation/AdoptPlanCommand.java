@@ -138,7 +138,7 @@ public final class AdoptPlanCommand implements Runnable {
             });
         }
         if (!report.written().isEmpty()) {
-            lines.addAll(AdoptSteps.after(file, plan));
+            lines.addAll(AdoptSteps.after(file, report));
         }
         return String.join("\n", lines);
     }

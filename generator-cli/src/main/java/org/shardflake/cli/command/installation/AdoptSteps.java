@@ -15,6 +15,7 @@ import org.shardflake.adoption.AdoptionPlan;
 import org.shardflake.adoption.AdoptionPlan.Goes;
 import org.shardflake.adoption.AdoptionPlan.Lookup;
 import org.shardflake.adoption.AdoptionPlan.Table;
+import org.shardflake.adoption.PlanFiles;
 import org.shardflake.server.SqlText;
 
 /** The steps that follow those of {@code adopt plan} and {@code adopt run}, as commands to copy. */
@@ -23,7 +24,8 @@ final class AdoptSteps {
     private AdoptSteps() {}
 
     /** The steps after a plan was written to a file. */
-    static List<String> after(Path file, AdoptionPlan plan) {
+    static List<String> after(Path file, PlanFiles.Report report) {
+        AdoptionPlan plan = report.plan();
         List<String> steps = new ArrayList<>();
         steps.add("next, review these files, and run:");
         String reference = plan.changelogs().reference();
@@ -33,6 +35,9 @@ final class AdoptSteps {
         steps.add("  "
                 + CliCommand.SCHEMA_DEPLOY.with(
                         file.resolveSibling(plan.changelogs().shards())));
+        report.history()
+                .ifPresent(history ->
+                        steps.add("  " + CliCommand.SCHEMA_DEPLOY_HISTORY.with("flyway:DIRECTORY", history)));
         steps.add("  " + CliCommand.ADOPT_RUN.with(file));
         return steps;
     }

@@ -4,25 +4,31 @@
  */
 package org.shardflake.cli.command.schema;
 
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ChangelogMixin;
 import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.DeployMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.command.option.ShardsOption;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.error.FileFailure;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.RowChecks;
 import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.flyway.AppliedMigrations;
 import org.shardflake.flyway.FlywayOrder;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.move.FollowedMoves;
@@ -115,6 +121,13 @@ final class SchemaDeployCommand implements Callable<Integer> {
     private boolean outOfOrder;
 
     @Option(
+            names = "--flyway-history",
+            paramLabel = "FILE",
+            description =
+                    "With flyway:DIRECTORY, record as deployed, and do not run, what Flyway had applied to the old database before adopt plan planned the shards' tables: the file that adopt plan wrote.")
+    private @Nullable Path history;
+
+    @Option(
             names = "--dry-run",
             description = "Show which shards need something, with the SQL for one of each group, but change nothing.")
     private boolean dryRun;
@@ -191,7 +204,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
     }
 
     private DeploySettings settings(ShardMap map) {
-        return changelog.settings(
+        DeploySettings settings = changelog.settings(
                 deployment.settings(
                         changelog.searchPath(),
                         tries,
@@ -201,5 +214,24 @@ final class SchemaDeployCommand implements Callable<Integer> {
                         allowPublic,
                         new RowChecks(!noChecks, uidColumn, map.sharding().shardCount())),
                 outOfOrder ? FlywayOrder.OUT_OF_ORDER : FlywayOrder.STRICT);
+        return history == null ? settings : settings.withApplied(applied(history, settings));
+    }
+
+    private static AppliedMigrations applied(Path file, DeploySettings settings) {
+        if (settings.flyway().isEmpty()) {
+            throw CliException.usage(
+                    "--flyway-history is for migrations of Flyway, as in --changelog flyway:db/migration");
+        }
+        try {
+            return AppliedMigrations.read(file);
+        } catch (IOException e) {
+            throw FileFailure.explain("read", file.toString(), e);
+        } catch (IllegalArgumentException e) {
+            throw new CliException(
+                    Kind.USAGE,
+                    String.valueOf(e.getMessage()),
+                    "name the file that ends with .flyway.yaml, which shardflake adopt plan wrote",
+                    e);
+        }
     }
 }

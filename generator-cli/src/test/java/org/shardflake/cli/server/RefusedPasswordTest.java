@@ -1,0 +1,46 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.server.PasswordSource.Login;
+
+/** A command whose password a server refuses, more than once. */
+class RefusedPasswordTest {
+
+    private static final Login LOGIN = new Login("db1", 5432, "app", "ann");
+
+    @TempDir
+    private Path directory;
+
+    /** As when a server refuses logins for a while, takes the same password again, and gets another one hours later. */
+    @Test
+    void aSuccessorIsWaitedForAlsoIfItOnceWasInVain() throws Exception {
+        Files.writeString(directory.resolve("secret"), "first");
+        String script = "cat secret; if [ -e next ]; then mv next secret; fi";
+        PasswordCommand command = new PasswordCommand(
+                List.of("sh", "-c", "cd '%s'; %s".formatted(directory, script)),
+                Map.of("PATH", System.getenv("PATH")),
+                Duration.ofSeconds(20),
+                Duration.ZERO,
+                Duration.ofMillis(300));
+        assertThat(command.password(LOGIN)).isEqualTo("first");
+        command.refused(LOGIN, "first");
+        assertThat(command.password(LOGIN)).isEqualTo("first"); // after a while
+        assertThat(command.password(LOGIN)).isEqualTo("first"); // since the server takes it
+
+        command.refused(LOGIN, "first");
+        Files.writeString(directory.resolve("next"), "second"); // from the run after the next one on
+        assertThat(command.password(LOGIN)).isEqualTo("second");
+    }
+}
