@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-/** Debezium's embedded engines read all servers. */
+/** Debezium reads all servers, in engines of its own and in Kafka Connect. */
 @NullMarked
 package org.shardflake.samples.debezium;
 
