@@ -145,7 +145,17 @@ class AdoptCommandTest {
                 .contains("key: uid (", "50.0 % of the calls with key or id")
                 .containsPattern("old\\.photo +into the shards .* uid")
                 .contains("without a key: SELECT * FROM old.photo WHERE slug = ?")
-                .contains("not understood: SELECT * FROM old.photos", "relation \"old.photos\" does not exist");
+                .contains("""
+                          not understood: SELECT * FROM old.photos
+                            it needs a table that this login does not find: relation "old.photos" does not exist
+                            assess with the application's search_path\
+                        """);
+        assertThat(adopt("assess", "--key=uid", "--statements=" + statements, "-o=json")
+                        .out())
+                .contains("\"problem\":\"it needs a table that", "\"remedy\":\"assess with the application's");
+        assertThat(adopt("assess", "--key=uid", "--statements=" + statements, "--top=0")
+                        .out())
+                .endsWith("  and 1 more; --top 1 shows all\n  and 1 more; --top 1 shows all\n");
         assertThat(page).content().contains("\"key\"", "old.photo").doesNotContain("@FACTS@");
         assertThat(adopt("assess", "--key=nothing", "-o=json").err())
                 .contains("nothing is not a possible key", "possible are");
@@ -282,8 +292,28 @@ class AdoptCommandTest {
         assertThat(shardRows("likes")).isEqualTo(500);
     }
 
+    /** With the options of the other commands, as people type them. */
+    private void statusShowsWhatWasAskedFor() throws IOException {
+        Path plan = directory.resolve("status.yaml");
+        assertThat(adopt("plan", "--file=" + plan, "--into=" + directory.resolve("status"), "--key=uid")
+                        .exitCode())
+                .isZero();
+        assertThat(adopt("status", "--plan=" + plan).out()).contains("\nold.photo  photo  following");
+        Files.writeString(plan, Files.readString(plan).replace("photo", "likeness"));
+        assertThat(adopt("status", "--plan=" + plan).out())
+                .startsWith(
+                        "no such adoption is in progress; without --plan and --from, one is: old.photo of postgresql://");
+        assertThat(installation
+                        .launch("adopt", "status", "--from=" + installation.url(0))
+                        .out())
+                .startsWith("no such adoption is in progress; ");
+        Result unknown = installation.launch("adopt", "status", "--from=" + installation.url(OLD) + "0");
+        assertThat(unknown.exitCode()).isEqualTo(ExitCodes.FAILURE);
+        assertThat(unknown.err()).contains("does not exist");
+    }
+
     @Test
-    void whatChangesIsBroughtOver() throws SQLException {
+    void whatChangesIsBroughtOver() throws Exception {
         assertThat(adopt("old.photo", "--key=uid").out()).isEqualTo("""
                 copied 1,000 rows of old.photo into photo of 8 shards, and 0 changes since
                 when the application is ready to write to the shards, add --finish
@@ -293,6 +323,7 @@ class AdoptCommandTest {
                 .contains("\nold.photo  photo  ")
                 .endsWith(
                         "\nto continue: shardflake adopt run --plan FILE --from URL, or shardflake adopt TABLE --from URL; with --finish to end it, with --cancel to give it up\n");
+        statusShowsWhatWasAskedFor();
         installation.execute(OLD, """
                 INSERT INTO old.photo (uid, slug) VALUES (3, 'inserted');
                 UPDATE old.photo SET title = 'updated' WHERE id = 10;

@@ -83,6 +83,19 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
                 .toList();
     }
 
+    /**
+     * The state of those adoptions that a database has on record, in their order.
+     *
+     * @throws ShardflakeException if the database cannot be asked
+     */
+    public static List<AdoptionStatus> in(ServerUrl database, List<OpenAdoption> adoptions) {
+        return Sql.translating(() -> Sql.with(
+                        database.connect("shardflake adopt status"), connection -> read(connection, adoptions)))
+                .stream()
+                .filter(status -> status.progress().isPresent())
+                .toList();
+    }
+
     private static List<AdoptionStatus> ask(
             Function<String, ServerUrl> urls, String database, List<OpenAdoption> adoptions) {
         String problem;

@@ -145,12 +145,12 @@ public record Assessment(
      *
      * @param calls how often it ran
      * @param millis how long it ran in all, in milliseconds
-     * @param problem why it was not planned; null if it was
+     * @param obstacle why it was not planned, and what to do; null if it was
      */
     public record Statement(
             String sql,
             long calls,
             double millis,
             Routing routing,
-            @Nullable String problem) {}
+            @Nullable Obstacle obstacle) {}
 }

@@ -206,6 +206,6 @@ public final class Assessor {
                 planned.recorded().calls(),
                 planned.recorded().millis(),
                 routing(sorting, planned),
-                planned.problem());
+                planned.obstacle());
     }
 }

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.assess.Assessment.Obstacle;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
@@ -47,7 +48,7 @@ final class StatementSource {
     record Planned(
             Recorded recorded,
             @Nullable PlannedStatement plan,
-            @Nullable String problem) {}
+            @Nullable Obstacle obstacle) {}
 
     private StatementSource() {}
 
@@ -114,7 +115,11 @@ final class StatementSource {
                         .count()
                 > 1) {
             // Others may have written it, for sessions whose strings end elsewhere.
-            return new Planned(recorded, null, "it is more than one statement");
+            return new Planned(recorded, null, Unplanned.SEVERAL);
+        }
+        Optional<Obstacle> never = Unplanned.beforehand(recorded.sql());
+        if (never.isPresent()) {
+            return new Planned(recorded, null, never.get());
         }
         Savepoint before = connection.setSavepoint();
         try {
@@ -138,7 +143,7 @@ final class StatementSource {
                     "SELECT EXISTS (SELECT FROM pg_prepared_statements WHERE name = 'shardflake_assessed')")) {
                 Sql.execute(connection, "DEALLOCATE shardflake_assessed");
             }
-            return new Planned(recorded, null, Sql.message(e));
+            return new Planned(recorded, null, Unplanned.of(e));
         }
     }
 

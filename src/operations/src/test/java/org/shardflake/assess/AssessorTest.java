@@ -17,6 +17,7 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -261,6 +262,18 @@ class AssessorTest {
                 .containsEntry("2 SELECT * FROM orders WHERE user_id = $1", Routing.KEY)
                 .containsEntry("1 SELECT count(*) FROM users WHERE email = $1", Routing.NO_KEY)
                 .containsEntry("1 UPDATE job SET done = $1", Routing.ELSEWHERE);
+
+        execute("CREATE ROLE stranger LOGIN");
+        try {
+            ServerUrl stranger =
+                    ServerUrl.parse(cluster.server(0).uri("postgres").replace("postgres@", "stranger@"));
+            assertThat(Assessor.assess(stranger, null, null).statements())
+                    .filteredOn(one -> one.routing() == Routing.NOT_PLANNED)
+                    .extracting(one -> Objects.requireNonNull(one.obstacle()).problem())
+                    .contains("its text is hidden from this login, since another role ran it");
+        } finally {
+            execute("DROP ROLE stranger");
+        }
     }
 
     @Test
@@ -300,6 +313,32 @@ class AssessorTest {
     }
 
     @Test
+    void whyAStatementIsNotUnderstoodIsSaid() throws SQLException {
+        Map<String, String> expected = Map.ofEntries(
+                Map.entry("SELECT * FROM nowhere", "it needs a table that this login does not find: "),
+                Map.entry("SELECT * FROM old.users", "it needs a table that this login does not find: "),
+                Map.entry("SELECT nickname FROM users", "it needs a column that is unknown: "),
+                Map.entry("SELECT ifnull(email, $1) FROM users", "it needs a function, an operator or a type "),
+                Map.entry("SELECT now() - interval $1", "it could not be parsed: "),
+                Map.entry("SELECT TOP 10 email FROM users", "it could not be parsed: "),
+                Map.entry("SELECT $1 IS NULL", "the type of a parameter is unknown or wrong: "),
+                Map.entry("CALL tidy_up()", "it calls a procedure"),
+                Map.entry("COPY users TO STDOUT", "it is COPY of a whole table"),
+                Map.entry("TRUNCATE job", "it is TRUNCATE of a whole table"),
+                Map.entry("FETCH 10 FROM c", "it is of a cursor"),
+                Map.entry("<insufficient privilege>", "its text is hidden from this login"));
+
+        Assessment shop = Assessor.assess(url, "users.id", String.join(";\n", expected.keySet()));
+
+        assertThat(shop.statements()).hasSameSizeAs(expected.keySet()).allSatisfy(one -> {
+            assertThat(one.routing()).isEqualTo(Routing.NOT_PLANNED);
+            Obstacle why = Objects.requireNonNull(one.obstacle());
+            assertThat(why.problem()).as(one.sql()).startsWith(expected.get(one.sql()));
+            assertThat(why.remedy()).as(one.sql()).isNotBlank();
+        });
+    }
+
+    @Test
     void whatFollowsAStatementInItsTextIsNotRun() throws SQLException {
         try (Connection connection = connect()) {
             connection.setAutoCommit(false);
@@ -307,8 +346,8 @@ class AssessorTest {
             var recorded = new StatementSource.Recorded("SELECT 1; COMMIT; CREATE TABLE left_behind ()", 1, 1);
 
             assertThat(StatementSource.plan(connection, SourceSchema.read(connection), recorded)
-                            .problem())
-                    .isEqualTo("it is more than one statement");
+                            .obstacle())
+                    .isEqualTo(Unplanned.SEVERAL);
             assertThat(Sql.isTrue(connection, "SELECT to_regclass('public.left_behind') IS NULL"))
                     .isTrue();
         }

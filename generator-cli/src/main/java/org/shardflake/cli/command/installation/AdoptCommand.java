@@ -124,7 +124,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
                     "missing: %s"
                             .formatted(
                                     table == null
-                                            ? "TABLE, or one of the commands assess, plan, run, status and verify"
+                                            ? "TABLE, or one of the commands %s".formatted(String.join(", ", names()))
                                             : "--from URL"),
                     "see shardflake adopt --help");
         }

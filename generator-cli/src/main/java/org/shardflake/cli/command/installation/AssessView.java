@@ -80,7 +80,9 @@ final class AssessView {
         facts.put("calls", statement.calls());
         facts.put("milliseconds", statement.millis());
         facts.put("routing", code(statement.routing()));
-        facts.put("problem", statement.problem());
+        Obstacle obstacle = statement.obstacle();
+        facts.put("problem", obstacle == null ? null : obstacle.problem());
+        facts.put("remedy", obstacle == null ? null : obstacle.remedy());
         return facts;
     }
 
@@ -137,7 +139,11 @@ final class AssessView {
                     Amounts.bytes(one.bytes()),
                     one.path());
         }
-        return table.mayLeaveOut("SIZE", "ROWS").toString();
+        boolean isAnyUnknown = assessment.tables().stream().anyMatch(one -> one.rows() < 0);
+        return table.mayLeaveOut("SIZE", "ROWS")
+                + (isAnyUnknown
+                        ? "\nunknown: PostgreSQL has no statistics of the table yet; run ANALYZE, and assess again\n"
+                        : "");
     }
 
     private static void obstacles(StringBuilder text, Assessment assessment) {
@@ -179,17 +185,28 @@ final class AssessView {
                 .filter(one -> one.routing() != Routing.KEY
                         && one.routing() != Routing.ID
                         && one.routing() != Routing.ELSEWHERE)
-                .limit(top)
                 .toList();
         if (!others.isEmpty()) {
             line(text, "");
             line(text, "to be looked at, those that take most time first:");
         }
-        for (Statement one : others) {
+        // Those that are not understood apart, so that each of the two kinds is seen.
+        statements(
+                text, top, others.stream().filter(one -> one.obstacle() == null).toList());
+        statements(
+                text, top, others.stream().filter(one -> one.obstacle() != null).toList());
+    }
+
+    private static void statements(StringBuilder text, int top, List<Statement> statements) {
+        for (Statement one : statements.subList(0, Math.min(top, statements.size()))) {
             line(text, "  %s: %s".formatted(describe(one.routing()), shorten(one.sql())));
-            if (one.problem() != null) {
-                line(text, "    " + one.problem());
+            if (one.obstacle() != null) {
+                line(text, "    " + one.obstacle().problem());
+                line(text, "    " + one.obstacle().remedy());
             }
+        }
+        if (statements.size() > top) {
+            line(text, "  and %s more; --top %s shows all".formatted(statements.size() - top, statements.size()));
         }
     }
 

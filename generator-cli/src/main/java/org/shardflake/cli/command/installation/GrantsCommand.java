@@ -73,6 +73,9 @@ public final class GrantsCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        if (role.isBlank()) {
+            throw CliException.usage("the role's name is empty; give one with --role, such as mover");
+        }
         List<GrantScript> scripts = scripts();
         output.printSql(
                 scripts.stream().map(GrantsCommand::facts).toList(),

@@ -41,6 +41,10 @@ final class PlannedAdoptionMixin {
     private int workers;
 
     AdoptionPlan read() {
+        return read(plan);
+    }
+
+    static AdoptionPlan read(Path plan) {
         try {
             return AdoptionPlanFile.read(plan);
         } catch (IOException e) {
