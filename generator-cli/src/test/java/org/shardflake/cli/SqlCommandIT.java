@@ -233,7 +233,8 @@ class SqlCommandIT {
         assertThat(succeed(Stream.concat(Stream.of(command), Stream.of("--dry-run"))
                                 .toArray(String[]::new))
                         .out())
-                .isEqualTo("would write in 8 shards; in shard 0 that changes 0 rows\n");
+                .isEqualTo(
+                        "would write in 8 shards; in shard 0 that changes 0 rows; before that it would make table shardflake_run, which notes what was run, in all 8 shards that lack it\n");
         assertThat(likes()).isEqualTo(84);
         installation.execute(
                 1, "DELETE FROM shardflake_deploy.databasechangelog WHERE filename LIKE 'shard_0006/photos.sql'");
@@ -242,8 +243,13 @@ class SqlCommandIT {
                         .out())
                 .as("one shard of each history")
                 .isEqualTo("""
-                        would write in 8 shards; in shard 0 (last changeset: photos.sql::photo::ann) that changes 0 rows; in shard 6 (last changeset: nothing deployed) that changes 6 rows
+                        would write in 8 shards; in shard 0 (last changeset: photos.sql::photo::ann) that changes 0 rows; in shard 6 (last changeset: nothing deployed) that changes 6 rows; before that it would make table shardflake_run, which notes what was run, in all 8 shards that lack it
                         """);
+        assertThat(installation
+                        .launch("sql", "--write", "--shards=3", "UPDATE photo SET likes = 0")
+                        .err())
+                .startsWith(
+                        "error: cannot ask whether to write in 1 shard (3), and before that make table shardflake_run, which notes what was run, in all 8 shards that lack it: ");
         assertThat(likes()).isEqualTo(84);
         assertThat(succeed(command).out()).isEqualTo("wrote in 8 shards: 28 rows\n");
         assertThat(likes()).isEqualTo(84 + 28);

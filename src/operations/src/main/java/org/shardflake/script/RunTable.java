@@ -29,10 +29,10 @@ final class RunTable {
 
     private RunTable() {}
 
-    /** Whether any shard lacks it. */
-    static boolean isLacking(List<DeployTarget> targets, IdLayout layout) throws InterruptedException {
+    /** The number of shards that lack it. */
+    static int lacking(List<DeployTarget> targets, IdLayout layout) throws InterruptedException {
         try (SchemaDeployer deployer = prepare(targets, layout)) {
-            return deployer.pendingShards() > 0;
+            return deployer.pendingShards();
         }
     }
 

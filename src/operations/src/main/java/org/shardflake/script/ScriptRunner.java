@@ -26,7 +26,6 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
-import org.shardflake.deploy.DeployTarget;
 import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardQuery;
@@ -51,6 +50,9 @@ public final class ScriptRunner {
     private final ScriptSettings settings;
     private final String run;
 
+    /** Negative until the servers have been asked. */
+    private int lackingTable = -1;
+
     /** @param router a router of the installation; the caller closes it */
     public ScriptRunner(Installation installation, ShardRouter router, ShardScript script, ScriptSettings settings) {
         this.installation = installation;
@@ -71,8 +73,19 @@ public final class ScriptRunner {
      * @throws ShardflakeException if other statements have been run under this name
      */
     public ShardSet left(ShardSet shards) throws InterruptedException {
-        List<DeployTarget> targets = installation.targets(router.map());
-        return RunTable.isLacking(targets, router.map().layout()) ? shards : notNoted(shards);
+        return lackingTable() > 0 ? shards : notNoted(shards);
+    }
+
+    /**
+     * The number of shards, of all that there are, in which {@link #run} first makes the table {@value RunTable#NAME}, where a shard notes what was run.
+     * Changes nothing.
+     */
+    public int lackingTable() throws InterruptedException {
+        if (lackingTable < 0) {
+            lackingTable = RunTable.lacking(
+                    installation.targets(router.map()), router.map().layout());
+        }
+        return lackingTable;
     }
 
     private ShardSet notNoted(ShardSet shards) {

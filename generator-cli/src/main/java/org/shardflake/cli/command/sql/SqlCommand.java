@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
@@ -174,6 +175,7 @@ public final class SqlCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         String text = text();
         requireSensible();
+        ScriptSettings settings = settings();
         ShardScript script = write ? ShardScript.writes(text) : ShardScript.query(text);
         if (!write) {
             catalog.onlyReads();
@@ -181,7 +183,7 @@ public final class SqlCommand implements Callable<Integer> {
         try (ShardRouter router = SqlRouter.open(catalog, write ? parallelism : 2)) {
             ShardSet shards = choice == null ? ShardChoice.all(router.map()) : choice.of(router.map());
             if (write) {
-                return write(router, script, shards);
+                return write(router, script, shards, settings);
             }
             requireMeant(script, shards);
             return read(router, script.statements().get(0), shards);
@@ -252,9 +254,10 @@ public final class SqlCommand implements Callable<Integer> {
         return read.tellMissing(spec.commandLine().getErr());
     }
 
-    private int write(ShardRouter router, ShardScript script, ShardSet shards) throws InterruptedException {
+    private int write(ShardRouter router, ShardScript script, ShardSet shards, ScriptSettings settings)
+            throws InterruptedException {
         PrintWriter err = spec.commandLine().getErr();
-        ScriptRunner runner = new ScriptRunner(catalog.installation(), router, script, settings());
+        ScriptRunner runner = new ScriptRunner(catalog.installation(), router, script, settings);
         ShardSet left = runner.left(shards);
         if (dryRun) {
             err.println("dry run: nothing was changed");
@@ -266,7 +269,13 @@ public final class SqlCommand implements Callable<Integer> {
                     runner.run());
         } else {
             confirm.require(
-                    "write in %s (%s)".formatted(Amounts.shards(left.size()), left),
+                    "write in %s (%s)%s"
+                            .formatted(
+                                    Amounts.shards(left.size()),
+                                    left,
+                                    tableFirst(runner)
+                                            .map(", and before that %s"::formatted)
+                                            .orElse("")),
                     "--dry-run runs the statements in one of them, or one of each history, and undoes that");
         }
         catalog.onInterruption(
@@ -276,6 +285,18 @@ public final class SqlCommand implements Callable<Integer> {
             report = runner.run(shards, progress);
         }
         return SqlReportView.print(report, output.format(), spec.commandLine().getOut(), err);
+    }
+
+    /** The change that is also made in shards that are not written, as all shards have the same tables. */
+    private static Optional<String> tableFirst(ScriptRunner runner) throws InterruptedException {
+        int lacking = runner.lackingTable();
+        return lacking == 0
+                ? Optional.empty()
+                : Optional.of("make table shardflake_run, which notes what was run, in %s"
+                        .formatted(
+                                lacking == 1
+                                        ? "the shard that lacks it"
+                                        : "all %s that lack it".formatted(Amounts.shards(lacking))));
     }
 
     private ScriptSettings settings() {
@@ -298,11 +319,13 @@ public final class SqlCommand implements Callable<Integer> {
         return List.copyOf(first.values());
     }
 
-    private int rehearse(ShardMap map, ScriptRunner runner, ShardSet shards, ShardSet left) {
+    private int rehearse(ShardMap map, ScriptRunner runner, ShardSet shards, ShardSet left)
+            throws InterruptedException {
         Map<String, @Nullable Object> facts = new LinkedHashMap<>();
         facts.put("run", runner.run());
         facts.put("shards", left.toString());
         facts.put("before", shards.size() - left.size());
+        facts.put("tableLacking", runner.lackingTable());
         String would = "would write in " + Amounts.shards(left.size());
         List<Map<String, Object>> tried = new ArrayList<>();
         List<SchemaStatus.Group> groups = differing(map, left);
@@ -317,6 +340,7 @@ public final class SqlCommand implements Callable<Integer> {
                             Plural.of(rows, "row"));
         }
         facts.put("tried", tried);
+        would += tableFirst(runner).map("; before that it would %s"::formatted).orElse("");
         spec.commandLine()
                 .getOut()
                 .println(output.format() == RowsWriter.Format.JSON ? JsonWriter.write(facts) : would);
