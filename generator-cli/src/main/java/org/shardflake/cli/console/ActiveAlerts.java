@@ -13,12 +13,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
 import org.shardflake.doctor.Severity;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.move.Move;
@@ -61,6 +63,16 @@ final class ActiveAlerts {
     /** The beginnings of alerts, as far as the catalog records them. */
     private final Map<String, Instant> recorded = new HashMap<>();
 
+    /** The times before which alerts did not begin, as far as the catalog records them. */
+    private final Map<String, Instant> bounds = new HashMap<>();
+
+    /** The answers of the history, kept so that the catalog is asked once for each problem. */
+    private Map<Placed, Optional<Instant>> placed = Map.of();
+
+    private Map<Placed, Optional<Instant>> placedNow = new HashMap<>();
+
+    private record Placed(long version, String server, ShardSet shards) {}
+
     private Set<String> problems = Set.of();
     private final List<Map<String, Object>> all = new ArrayList<>();
     private Instant last = Instant.MAX;
@@ -79,6 +91,8 @@ final class ActiveAlerts {
         Set<String> before = Set.copyOf(since.keySet());
         found.clear();
         recorded.clear();
+        bounds.clear();
+        placedNow = new HashMap<>();
         all.clear();
         catalog(snapshot);
         snapshot.map().servers().forEach(server -> server(snapshot, server));
@@ -86,6 +100,7 @@ final class ActiveAlerts {
             snapshot.moves().forEach(move -> move(snapshot, move));
         }
         since.keySet().retainAll(found);
+        placed = placedNow;
         Set<String> problemsBefore = problems;
         problems = all.stream()
                 .filter(each -> !isWarning(each))
@@ -169,6 +184,7 @@ final class ActiveAlerts {
                 shards -> Plural.shards(shards, "is missing", "are missing"));
         ShardSet misplaced = snapshot.misplaced(server);
         if (!misplaced.isEmpty()) {
+            bound(snapshot, name, "shards-misplaced", "takes", misplaced);
             found(
                     snapshot,
                     name,
@@ -195,6 +211,7 @@ final class ActiveAlerts {
                 .boxed()
                 .toList();
         if (!shards.isEmpty()) {
+            bound(snapshot, server.name(), check, state.toString(), ShardSet.of(shards));
             found(snapshot, server.name(), check, state.toString(), text.apply(ShardSet.of(shards)), CliCommand.DOCTOR);
         }
     }
@@ -311,11 +328,9 @@ final class ActiveAlerts {
     private void move(InstallationSnapshot snapshot, Move move) {
         CliCommand status = CliCommand.MOVE_STATUS_OF.with(move.id());
         if (!move.problem().isEmpty() && !snapshot.isComparing(move)) {
-            lasting(
-                    snapshot,
-                    "move-failed",
-                    "the last step of move %s failed: %s".formatted(move.id(), move.problem()),
-                    status);
+            String text = "the last step of move %s failed: %s".formatted(move.id(), move.problem());
+            bounds.put(key("move-failed", "catalog", text), move.phaseSince()); // A phase begins without a problem.
+            lasting(snapshot, "move-failed", text, status);
         }
         if (move.phase() == MovePhase.FOLLOWING
                 && Duration.between(move.phaseSince(), snapshot.at()).toSeconds() > rules.limit("move-left")) {
@@ -367,7 +382,28 @@ final class ActiveAlerts {
     }
 
     private void record(String check, String what, Instant began) {
-        recorded.put(String.join(" ", check, "catalog", what), began);
+        recorded.put(key(check, "catalog", what), began);
+    }
+
+    /** A shard is not in the wrong place before the map has placed it. */
+    private void bound(InstallationSnapshot snapshot, String server, String check, String what, ShardSet shards) {
+        Placed key = new Placed(snapshot.map().version(), server, shards);
+        Optional<Instant> known = placed.get(key);
+        if (known == null && snapshot.catalogAnswers()) {
+            try {
+                known = questions.placedAt(server, shards);
+            } catch (ShardflakeException e) {
+                // That the catalog does not answer is another alert; the next look asks again.
+            }
+        }
+        if (known != null) {
+            placedNow.put(key, known);
+            known.ifPresent(at -> bounds.put(key(check, server, what), at));
+        }
+    }
+
+    private static String key(String check, String server, String what) {
+        return String.join(" ", check, server, what);
     }
 
     private void lasting(InstallationSnapshot snapshot, String check, String text, CliCommand... commands) {
@@ -388,7 +424,7 @@ final class ActiveAlerts {
             String text,
             Duration patience,
             CliCommand... commands) {
-        String key = String.join(" ", check, server, what);
+        String key = key(check, server, what);
         found.add(key);
         Instant seen = since.computeIfAbsent(key, unused -> snapshot.at());
         if (Duration.between(seen, snapshot.at()).compareTo(patience) < 0) {
@@ -402,6 +438,8 @@ final class ActiveAlerts {
         Instant began = recorded.get(key);
         facts.put("since", (began == null ? seen : began).toString());
         facts.put("isRecorded", began != null);
+        Instant bound = bounds.get(key);
+        facts.put("notBefore", bound == null || bound.isAfter(seen) ? null : bound.toString());
         facts.put("tells", DOCTOR_TELLS.getOrDefault(check, List.of()));
         facts.put("commands", List.of(commands).stream().map(questions::command).toList());
         all.add(facts);

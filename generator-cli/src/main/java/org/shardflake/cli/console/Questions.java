@@ -4,11 +4,13 @@
  */
 package org.shardflake.cli.console;
 
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.shardflake.CliCommand;
 import org.shardflake.PublicIds;
+import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.move.MoveStatus;
 
@@ -35,6 +37,13 @@ public interface Questions {
      * @throws ShardflakeException if the catalog cannot be read
      */
     List<Map<String, Object>> history();
+
+    /**
+     * When the shard map first gave a server one of some shards, or gave it to another; empty if one of them has been in its place from the beginning.
+     *
+     * @throws ShardflakeException if the catalog cannot be read
+     */
+    Optional<Instant> placedAt(String server, ShardSet shards);
 
     /** The facts of a move. */
     Map<String, Object> move(MoveStatus status);

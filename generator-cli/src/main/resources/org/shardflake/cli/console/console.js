@@ -288,7 +288,7 @@ function dangers() {
   const since = new Map();
   const live = latest.unsafe.filter(each => {
     const findings = toldBy(each, doctor);
-    for (const finding of findings) since.set(finding, { since: each.since, isRecorded: each.isRecorded });
+    for (const finding of findings) since.set(finding, { since: each.since, isRecorded: each.isRecorded, notBefore: each.notBefore });
     return findings.length === 0;
   });
   return [...live, ...doctor.findings.map(finding => ({ ...finding, ...since.get(finding) }))].sort((one, other) => (one.severity === 'problem' ? 0 : 1) - (other.severity === 'problem' ? 0 : 1));
@@ -324,7 +324,8 @@ function danger() {
   element.show = each => {
     element.className = each.severity;
     replace(what, each, () => [make('strong', '', each.severity), make('b', '', each.server), ' ', each.found,
-      make('span', 'check', each.check + (each.since ? (each.isRecorded ? ', since ' : ', seen since ') + when(each.since) : '')),
+      make('span', 'check', each.check + (each.since ? (each.isRecorded ? ', since ' : ', seen since ') + when(each.since) : '')
+        + (each.since && each.notBefore ? ', not before ' + when(each.notBefore) : '')),
       each.remedy ? make('span', 'quiet', each.remedy) : '']);
     replace(commands, each.commands, () => each.commands.map(text => command(text)));
   };

@@ -73,6 +73,12 @@ class ActiveAlertsTest {
             return List.of();
         }
 
+        /** As if db2 had always had all that it has. */
+        @Override
+        public Optional<Instant> placedAt(String server, ShardSet shards) {
+            return server.equals("db2") ? Optional.empty() : Optional.of(NOW.minusSeconds(60L * shards.size()));
+        }
+
         @Override
         public Map<String, Object> move(MoveStatus status) {
             return Map.of();
@@ -251,6 +257,32 @@ class ActiveAlertsTest {
                         "move-left %s true".formatted(move().phaseSince()),
                         "restore-point-old %s true".formatted(NOW.minus(Duration.ofDays(1))),
                         "server-down %s false".formatted(NOW));
+    }
+
+    /** Places and phases that the catalog records only bound the time. */
+    @Test
+    void nothingBeganBeforeItsShardsWerePlacedOrItsMoveHadItsPhase() {
+        Map<String, ServerSnapshot> servers = Map.of(
+                "db1",
+                seen(Map.of(0, open(0), 1, new ShardState(1, 1, 0, 1, 0, 0), 4, open(4)), List.of(), true),
+                "db2",
+                seen(open(5, 6), List.of(), true));
+        checks(snapshot(NOW, true, List.of(), servers));
+
+        assertThat(unsafe.of(snapshot(NOW.plusSeconds(1), true, List.of(), servers)))
+                .extracting(each -> "%s %s %s %s"
+                        .formatted(each.get("server"), each.get("check"), each.get("since"), each.get("notBefore")))
+                .contains(
+                        "db1 shards-closed %s %s".formatted(NOW, NOW.minusSeconds(60)),
+                        "db1 shards-misplaced %s %s".formatted(NOW, NOW.minusSeconds(120)),
+                        "db1 shards-misplaced %s %s".formatted(NOW, NOW.minusSeconds(60)),
+                        "db2 shards-misplaced %s null".formatted(NOW),
+                        "db3 server-down %s null".formatted(NOW));
+        checks(snapshot(NOW, true, List.of(move()), Map.of()));
+        assertThat(unsafe.of(snapshot(NOW.plusSeconds(60), true, List.of(move()), Map.of())))
+                .filteredOn(each -> "move-failed".equals(each.get("check")))
+                .extracting(each -> each.get("notBefore"))
+                .containsExactly(move().phaseSince().toString());
     }
 
     @Test

@@ -45,6 +45,11 @@ final class DoctorConnections {
         return AdoptionStatus.of(new OpenAdoptions(catalog).list(), oldDatabases);
     }
 
+    /** When shards were given to a server, or to others, as a message says it. */
+    String placedAt(String server, ShardSet shards) {
+        return PlacementTimes.read(catalog, server, shards).inText();
+    }
+
     void onServer(String name, Work work) throws SQLException {
         ServerUrl url = servers.get(name);
         if (url == null) {

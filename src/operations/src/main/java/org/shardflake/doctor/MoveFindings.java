@@ -9,6 +9,7 @@ import static org.shardflake.doctor.Severity.WARNING;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -149,12 +150,13 @@ final class MoveFindings {
                     WARNING,
                     "catalog",
                     "move-interrupted",
-                    "move %s of %s is %s, and its command no longer runs%s"
+                    "move %s of %s has been %s since %s, and its command no longer runs%s"
                             .formatted(
                                     move.id(),
                                     Plural.shards(move.shardSet()),
                                     move.phase(),
-                                    move.problem().isEmpty() ? "" : ", since: " + move.problem()),
+                                    move.phaseSince().truncatedTo(ChronoUnit.SECONDS),
+                                    move.problem().isEmpty() ? "" : ": " + move.problem()),
                     goOn));
         }
     }

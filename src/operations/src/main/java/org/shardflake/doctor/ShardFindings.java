@@ -234,7 +234,8 @@ final class ShardFindings {
                 PROBLEM,
                 server,
                 "shard-open-elsewhere",
-                "takes writes to %s, which the shard map gives to others".formatted(Plural.shards(shards)),
+                "takes writes to %s, which the shard map gives to others%s"
+                        .formatted(Plural.shards(shards), access.placedAt(server, shards)),
                 mayChange
                         ? Advice.of(
                                 "close them with %s (SELECT shardflake.fence_shard(%s)), then check whether it has rows that their servers lack",
@@ -310,13 +311,13 @@ final class ShardFindings {
         return filter(shards, closed::contains);
     }
 
-    private static Finding closed(String server, ShardSet shards, CharSequence remedy) {
+    private Finding closed(String server, ShardSet shards, CharSequence remedy) {
         return Finding.of(
                 PROBLEM,
                 server,
                 "shard-closed",
-                "refuses writes to %s, which the shard map gives it, and no move has them"
-                        .formatted(Plural.shards(shards)),
+                "refuses writes to %s, which the shard map gives it%s, and no move has them"
+                        .formatted(Plural.shards(shards), access.placedAt(server, shards)),
                 remedy);
     }
 

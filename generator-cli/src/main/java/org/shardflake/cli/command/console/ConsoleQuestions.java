@@ -4,6 +4,7 @@
  */
 package org.shardflake.cli.command.console;
 
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -29,6 +30,7 @@ import org.shardflake.deploy.SchemaStatus;
 import org.shardflake.deploy.ShardDrift;
 import org.shardflake.doctor.Doctor;
 import org.shardflake.doctor.Finding;
+import org.shardflake.doctor.PlacementTimes;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveStatus;
@@ -101,6 +103,11 @@ final class ConsoleQuestions implements Questions {
         return catalog.catalog().history(CHANGES).stream()
                 .map(MapHistoryCommand::facts)
                 .toList();
+    }
+
+    @Override
+    public Optional<Instant> placedAt(String server, ShardSet shards) {
+        return PlacementTimes.read(catalog.url(), server, shards).first();
     }
 
     @Override
