@@ -11,6 +11,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -22,6 +23,7 @@ import org.shardflake.install.ServerFailedException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.NoAnswerException;
 import org.shardflake.server.ServerFailure;
+import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.NewerVersionException;
 import picocli.CommandLine;
@@ -34,8 +36,11 @@ import picocli.CommandLine.ParseResult;
 /** Turns any failure into {@code error:} and {@code hint:} lines on standard error, and an exit code. */
 final class ErrorReport implements IParameterExceptionHandler, IExecutionExceptionHandler {
 
-    /** Lines of a server's message that are shown elsewhere or left out, since a row may contain secrets. */
-    private static final List<String> NOISE = List.of("Hint: ", "Where: ", "Detail: Failing row ");
+    /** Lines of a server's message that are shown elsewhere or left out: a row may contain secrets, and positions are of the text that was sent. */
+    private static final List<String> NOISE = List.of("Hint: ", "Where: ", "Detail: Failing row ", "Position: ");
+
+    /** The driver's message where the reason is in the cause. */
+    private static final String DRIVER_SAYS = "The connection attempt failed.";
 
     private final PrintWriter err;
     private final Ansi ansi;
@@ -107,9 +112,15 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
             return ServerFailure.of(e)
                     .map(failure -> new Meaning(failure.kind(), failure.advice()))
                     .or(() -> e instanceof ShardflakeException ours ? Optional.of(of(ours)) : ofOther(e))
-                    .map(meaning -> meaning.advice != null
-                            ? meaning
-                            : new Meaning(meaning.kind, Sql.hint(e).orElse(null)));
+                    .map(meaning -> meaning.advice != null ? meaning : new Meaning(meaning.kind, advice(e)));
+        }
+
+        private static @Nullable CharSequence advice(Exception e) {
+            return connecting(e)
+                    .flatMap(ServerFailure::whileConnecting)
+                    .<CharSequence>map(ServerFailure::advice)
+                    .or(() -> Sql.hint(e))
+                    .orElse(null);
         }
 
         static Meaning of(ShardflakeException e) {
@@ -135,7 +146,10 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
 
     /** The message without the parts that are shown elsewhere or left out. A server's has detail, hint and position on lines of their own. */
     private static String text(Exception e) {
-        String message = String.valueOf(e.getMessage());
+        String message = connecting(e)
+                .filter(cause -> DRIVER_SAYS.equals(e.getMessage()))
+                .map(cause -> "cannot connect: " + ServerUrl.whyUnreachable(cause))
+                .orElseGet(() -> String.valueOf(e.getMessage()));
         return NoAnswerException.in(e)
                 .map(silent -> silent.explain(message, e))
                 .orElse(message)
@@ -147,6 +161,15 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                 .map(ErrorLines::abbreviated)
                 .collect(Collectors.joining("; "))
                 .replace("; - ", "\n  "); // the items of a list
+    }
+
+    /** The failure to connect that is the cause, by the states that only such failures have. */
+    private static Optional<SQLException> connecting(Throwable e) {
+        return Stream.iterate(e, cause -> cause != null, Throwable::getCause)
+                .filter(SQLException.class::isInstance)
+                .map(SQLException.class::cast)
+                .filter(cause -> String.valueOf(cause.getSQLState()).matches("08001|08004|28...|3D000"))
+                .findFirst();
     }
 
     private int print(int exitCode, String message, @Nullable CharSequence hint, Throwable e) {

@@ -124,7 +124,7 @@ class IdGenerateTest {
             delimiter = '|',
             quoteCharacter = '"',
             value = {
-                "--scheme=uuidv4 --count=0 | count 0 is out of range 1..9223372036854775807",
+                "--scheme=uuidv4 --count=0 | count is 0, allowed: 1 or more",
                 "--scheme=snowflake | scheme snowflake needs a worker 0..1023, or a server to claim one from",
                 "--scheme=snowflake --worker=1024 | worker 1024 is out of range 0..1023",
                 "--scheme=serial | scheme serial needs a server",

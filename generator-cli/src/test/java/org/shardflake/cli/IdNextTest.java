@@ -212,7 +212,10 @@ class IdNextTest {
                 .isEqualTo(new Result(
                         1,
                         "",
-                        "error: server %s refused the connection: database \"nowhere\" does not exist\n"
+                        """
+                        error: server %s refused the connection: database "nowhere" does not exist
+                        hint: check the database at the end of the URL; psql -l lists those of the server
+                        """
                                 .formatted(display(postgres.database(0)).replaceFirst("/[^/]*$", "/nowhere"))));
     }
 
@@ -234,7 +237,7 @@ class IdNextTest {
             value = {
                 "--shard=8192          | shard 8192 is out of range 0..8191",
                 "--uid=1 --shards=0    | shard count 0 is out of range 1..8192",
-                "--shard=7 --count=0   | count 0 is out of range 1..9223372036854775807"
+                "--shard=7 --count=0   | count is 0, allowed: 1 or more"
             })
     void refusesAValueOutOfRange(String args, String message) {
         assertThat(launch(args.split(" "))).isEqualTo(new Result(2, "", "error: " + message + "\n"));

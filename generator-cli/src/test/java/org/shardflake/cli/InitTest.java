@@ -162,7 +162,10 @@ class InitTest {
                 .isEqualTo(new Result(
                         1,
                         "",
-                        "error: server %s refused the connection: database \"nowhere\" does not exist\n"
+                        """
+                        error: server %s refused the connection: database "nowhere" does not exist
+                        hint: check the database at the end of the URL; psql -l lists those of the server
+                        """
                                 .formatted(nowhere)));
         assertThat(installation.query(0, DEPLOYED)).isEqualTo("f");
     }

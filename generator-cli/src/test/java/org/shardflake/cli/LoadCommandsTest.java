@@ -117,7 +117,8 @@ class LoadCommandsTest {
 
     @Test
     void topRefusesWhatMakesNoSense() {
-        assertThat(launch("top", "--limit=0")).isEqualTo(new Cli.Result(2, "", "error: limit 0 is out of range 1..\n"));
+        assertThat(launch("top", "--limit=0"))
+                .isEqualTo(new Cli.Result(2, "", "error: limit is 0, allowed: 1 or more\n"));
         assertThat(launch("top", "--by=count").exitCode()).isEqualTo(2);
         assertThat(launch("top", "--samples=0").exitCode()).isEqualTo(2);
     }

@@ -294,7 +294,7 @@ class MapCommandsTest {
     @Test
     void refusesAHistoryOfNothing() {
         assertThat(installation.launch("map", "history", "--limit=0"))
-                .isEqualTo(new Result(2, "", "error: limit 0 is out of range 1..2147483647\n"));
+                .isEqualTo(new Result(2, "", "error: limit is 0, allowed: 1 or more\n"));
     }
 
     @ParameterizedTest

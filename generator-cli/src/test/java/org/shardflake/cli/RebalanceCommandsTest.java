@@ -211,11 +211,11 @@ class RebalanceCommandsTest {
     @Test
     @Tag("full")
     void aRunRefusesWhatMakesNoSense() {
-        assertThat(run("--budget=0")).isEqualTo(new Cli.Result(2, "", "error: budget 0 is out of range 1..\n"));
+        assertThat(run("--budget=0")).isEqualTo(new Cli.Result(2, "", "error: budget is 0, allowed: 1 or more\n"));
         assertThat(launch("rebalance", "run", "--slower=0"))
-                .isEqualTo(new Cli.Result(2, "", "error: slower 0 is out of range 1..\n"));
+                .isEqualTo(new Cli.Result(2, "", "error: slower is 0, allowed: 1 or more\n"));
         assertThat(launch("rebalance", "run", "--watch=0s").err())
-                .isEqualTo("error: watch (in milliseconds) 0 is out of range 1..\n");
+                .isEqualTo("error: watch (in milliseconds) is 0, allowed: 1 or more\n");
         assertThat(run("--parallel=0").err()).startsWith("error: 0 concurrent moves; at least 1 is required");
         assertThat(launch("rebalance", "run", "--exclude=db9", "--over=60m").exitCode())
                 .isEqualTo(ExitCodes.USAGE);

@@ -391,7 +391,10 @@ class SchemaCommandsTest {
                 "schema", "deploy", "--changelog=" + directory.resolve("none.xml"), "--search-path=" + directory);
 
         assertThat(result.exitCode()).isEqualTo(1);
-        assertThat(result.err()).startsWith("error: cannot read changelog none.xml: ");
+        assertThat(result.err()).isEqualTo("""
+                error: cannot read changelog %s: there is no such file
+                hint: name a file with a changelog of Liquibase, such as db/app.xml or db/app.sql
+                """.formatted(directory.resolve("none.xml")));
     }
 
     /** What doctor advised after the catalog was restored, and what made an empty shard beside the one with the rows. */

@@ -43,6 +43,10 @@ public enum ServerFailure {
             Kind.FAILURE,
             "give the password in PGPASSWORD, in ~/.pgpass or in the URL, and check pg_hba.conf",
             hasState("28").or(hasState("08004"))),
+    NO_DATABASE(
+            Kind.FAILURE,
+            "check the database at the end of the URL; psql -l lists those of the server",
+            hasState("3D000")),
     UNREACHABLE(
             Kind.FAILURE,
             "check host and port, and that PostgreSQL runs there and listens for TCP connections",

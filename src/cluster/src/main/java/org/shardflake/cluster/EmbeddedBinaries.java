@@ -60,7 +60,8 @@ final class EmbeddedBinaries {
             } catch (IOException e) {
                 throw new PostgresClusterException(
                         "cannot unpack the PostgreSQL binaries to " + directory
-                                + " (another place: -Dshardflake.cache=DIRECTORY): " + e,
+                                + " (another place: -Dshardflake.cache=DIRECTORY): "
+                                + PostgresClusterException.reason(e),
                         e);
             }
         }

@@ -59,7 +59,8 @@ final class EmbeddedProvider implements ServerProvider {
                 directory =
                         isInMemory() ? Files.createTempDirectory(MEMORY, PREFIX) : Files.createTempDirectory(PREFIX);
             } catch (IOException e) {
-                throw new PostgresClusterException("cannot make a temporary directory: " + e, e);
+                throw new PostgresClusterException(
+                        "cannot make a temporary directory: " + PostgresClusterException.reason(e), e);
             }
         }
         return directory;

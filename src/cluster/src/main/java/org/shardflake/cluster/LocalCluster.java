@@ -139,7 +139,8 @@ public final class LocalCluster {
                 work.run();
             }
         } catch (IOException e) {
-            throw new PostgresClusterException("cannot write to " + directory + ": " + e, e);
+            throw new PostgresClusterException(
+                    "cannot write to " + directory + ": " + PostgresClusterException.reason(e), e);
         }
     }
 
@@ -150,7 +151,8 @@ public final class LocalCluster {
             try (Reader reader = Files.newBufferedReader(ports)) {
                 properties.load(reader);
             } catch (IOException e) {
-                throw new PostgresClusterException("cannot read " + ports + ": " + e, e);
+                throw new PostgresClusterException(
+                        "cannot read " + ports + ": " + PostgresClusterException.reason(e), e);
             }
             properties.forEach((name, port) -> read.put(name.toString(), Integer.valueOf(port.toString())));
         }
@@ -163,7 +165,7 @@ public final class LocalCluster {
         try (Writer writer = Files.newBufferedWriter(ports)) {
             properties.store(writer, "The ports of these servers, which a shard map may name");
         } catch (IOException e) {
-            throw new PostgresClusterException("cannot write " + ports + ": " + e, e);
+            throw new PostgresClusterException("cannot write " + ports + ": " + PostgresClusterException.reason(e), e);
         }
     }
 }

@@ -4,6 +4,10 @@
  */
 package org.shardflake.cluster;
 
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
 import org.jspecify.annotations.Nullable;
 
 /** Thrown when PostgreSQL servers could not be started, stopped or reached; the message says why. */
@@ -16,5 +20,18 @@ public class PostgresClusterException extends RuntimeException {
 
     PostgresClusterException(String message, @Nullable Throwable cause) {
         super(message, cause);
+    }
+
+    /** The reason in words, where the exception has only its name and the file's. */
+    static String reason(IOException e) {
+        if (e instanceof AccessDeniedException denied) {
+            return "%s: permission denied".formatted(denied.getFile());
+        }
+        if (e instanceof NoSuchFileException missing) {
+            return "%s: no such file or directory".formatted(missing.getFile());
+        }
+        return e instanceof FileAlreadyExistsException there
+                ? "%s is not a directory".formatted(there.getFile())
+                : String.valueOf(e.getMessage());
     }
 }

@@ -71,6 +71,12 @@ final class ShardChangelog implements AutoCloseable {
     private static final String GARBLED =
             "has text that is not UTF-8, and U+FFFD would be stored in its place: convert the file, for example with iconv -t UTF-8, or give its encoding where the change has that attribute";
 
+    /** The beginning of Liquibase's message about a file whose name says no kind of changelog. */
+    private static final String NO_PARSER = "Cannot find parser that supports ";
+
+    private static final String UNKNOWN_KIND =
+            "Liquibase knows no changelogs with names like this; they end with .sql, .xml, .yaml, .yml or .json";
+
     private final DeploySettings settings;
     private final ResourceAccessor resources;
     private final String file;
@@ -100,6 +106,14 @@ final class ShardChangelog implements AutoCloseable {
                     ShardflakeException.Kind.FAILURE,
                     "changelog %s is not below %s, where includes are looked for".formatted(absolute, directory),
                     Advice.of("name another directory: %s", CliCommand.SCHEMA_DEPLOY_SEARCH));
+        }
+        if (!Files.exists(absolute) || Files.isDirectory(absolute)) {
+            throw new DeployException(
+                    ShardflakeException.Kind.FAILURE,
+                    "cannot read changelog %s: %s"
+                            .formatted(
+                                    changelog, Files.exists(absolute) ? "it is a directory" : "there is no such file"),
+                    "name a file with a changelog of Liquibase, such as db/app.xml or db/app.sql");
         }
         try {
             String file = directory.relativize(absolute).toString().replace('\\', '/');
@@ -142,7 +156,11 @@ final class ShardChangelog implements AutoCloseable {
         } catch (DeployException e) {
             throw e;
         } catch (Exception e) {
-            throw new DeployException("cannot read changelog %s: %s".formatted(file, rootMessage(e)), e);
+            String reason = rootMessage(e);
+            throw new DeployException(
+                    "cannot read changelog %s: %s"
+                            .formatted(file, reason.startsWith(NO_PARSER) ? UNKNOWN_KIND : reason),
+                    e);
         }
     }
 

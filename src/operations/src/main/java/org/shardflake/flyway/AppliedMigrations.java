@@ -224,7 +224,7 @@ public record AppliedMigrations(String table, List<Applied> migrations) {
         return List.copyOf(effective.values());
     }
 
-    /** What a shard is to have in its history, with nothing to run. Repeatable migrations are not among them: they run again. */
+    /** The migrations that a shard is to have in its history, with nothing to run. Repeatable migrations are not among them: they run again. */
     public List<FlywayMigration> taken() {
         return effective().stream()
                 .filter(applied -> applied.isDone() && applied.version().isPresent())

@@ -216,7 +216,8 @@ public final class Gateways {
         } catch (SQLException e) {
             throw new ShardflakeException(
                     Kind.FAILURE,
-                    "cannot connect to gateway %s at %s: %s".formatted(gateway.name(), url, Sql.message(e)),
+                    "cannot connect to gateway %s at %s: %s"
+                            .formatted(gateway.name(), url, ServerUrl.whyUnreachable(e)),
                     "check that it runs, and the password in PGPASSWORD or ~/.pgpass",
                     e);
         }

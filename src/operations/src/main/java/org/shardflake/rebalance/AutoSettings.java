@@ -39,7 +39,7 @@ public record AutoSettings(
 
     private static void atLeastOne(String name, long value) {
         if (value < 1) {
-            throw new IllegalArgumentException("%s %s is out of range 1..".formatted(name, value));
+            throw new IllegalArgumentException("%s is %s, allowed: 1 or more".formatted(name, value));
         }
     }
 }

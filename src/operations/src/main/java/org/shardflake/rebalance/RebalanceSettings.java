@@ -42,7 +42,7 @@ public record RebalanceSettings(
 
     private static void atLeast(String name, int value, int min) {
         if (value < min) {
-            throw new IllegalArgumentException("%s %s is out of range %s..".formatted(name, value, min));
+            throw new IllegalArgumentException("%s is %s, allowed: %s or more".formatted(name, value, min));
         }
     }
 

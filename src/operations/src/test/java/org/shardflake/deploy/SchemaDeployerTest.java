@@ -662,7 +662,14 @@ class SchemaDeployerTest {
                 .withMessageStartingWith("cannot read changelog app.xml: ");
         assertThatExceptionOfType(DeployException.class)
                 .isThrownBy(() -> fixture.deploy(directory.resolve("none.xml")))
-                .withMessageStartingWith("cannot read changelog none.xml: ");
+                .withMessage("cannot read changelog %s: there is no such file", directory.resolve("none.xml"));
+        assertThatExceptionOfType(DeployException.class)
+                .isThrownBy(() -> fixture.deploy(directory))
+                .withMessageEndingWith(": it is a directory");
+        assertThatExceptionOfType(DeployException.class)
+                .isThrownBy(() -> fixture.deploy(fixture.write("app.txt", "")))
+                .withMessage(
+                        "cannot read changelog app.txt: Liquibase knows no changelogs with names like this; they end with .sql, .xml, .yaml, .yml or .json");
         // Liquibase alone would run the first changeset twice.
         Path empty = fixture.write("empty.sql", """
                 --liquibase formatted sql

@@ -37,6 +37,7 @@ final class GatewayStatusCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        catalog.catalog().load(); // Fails if the database has no catalog.
         List<Gateways.Status> all = catalog.gateways().status();
         output.print(
                 all.stream().map(GatewayView::facts).toList(),

@@ -93,7 +93,7 @@ final class IdGenerateCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         if (count < 1) {
-            throw CliException.usage("count %s is out of range 1..%s".formatted(count, Long.MAX_VALUE));
+            throw CliException.usage("count is %s, allowed: 1 or more".formatted(count));
         }
         Invocation invocation = Invocation.of(spec);
         IdPrinter printer = new IdPrinter(spec.commandLine().getOut(), output.format());

@@ -96,7 +96,7 @@ final class IdNextCommand implements Callable<Integer> {
         ShardMap map = server == null ? catalog.catalog().load() : null;
         int shard = shard(map == null ? null : map.sharding());
         if (count < 1) {
-            throw CliException.usage("count %s is out of range 1..%s".formatted(count, Long.MAX_VALUE));
+            throw CliException.usage("count is %s, allowed: 1 or more".formatted(count));
         }
         ServerUrl url = map == null ? catalog.parse(String.valueOf(server)) : catalog.urlOf(map.server(shard));
         try (Connection connection = ServerAccess.connect(url)) {

@@ -48,7 +48,7 @@ public final class MapHistoryCommand implements Runnable {
     public void run() {
         catalog.onlyReads();
         if (limit < 1) {
-            throw CliException.usage("limit %s is out of range 1..%s".formatted(limit, Integer.MAX_VALUE));
+            throw CliException.usage("limit is %s, allowed: 1 or more".formatted(limit));
         }
         List<MapChange> changes = catalog.catalog().history(limit);
         output.print(changes.stream().map(MapHistoryCommand::facts).toList(), () -> table(changes));

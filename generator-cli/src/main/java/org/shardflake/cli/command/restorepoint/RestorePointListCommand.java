@@ -34,6 +34,7 @@ final class RestorePointListCommand implements Runnable {
     @Override
     public void run() {
         points.onlyReads();
+        points.catalog().load(); // Fails if the database has no catalog.
         List<RestorePoint> all = points.points().list();
         output.print(all.stream().map(RestorePointView::facts).toList(), () -> RestorePointView.table(all));
     }

@@ -94,7 +94,7 @@ final class SchemaRollbackCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         if (count < 1) {
-            throw CliException.usage("count %s is out of range 1..".formatted(count));
+            throw CliException.usage("count is %s, allowed: 1 or more".formatted(count));
         }
         ShardMap map = catalog.catalog().load();
         Optional<DeployPreview> confirmed = dryRun || confirm.isGiven() ? Optional.empty() : Optional.of(confirm(map));

@@ -104,7 +104,7 @@ public final class TopCommand implements Callable<Integer> {
 
     private static void atLeastOne(String what, long value) {
         if (value < 1) {
-            throw CliException.usage("%s %s is out of range 1..".formatted(what, value));
+            throw CliException.usage("%s is %s, allowed: 1 or more".formatted(what, value));
         }
     }
 
