@@ -228,7 +228,7 @@ class FlywayCommandsTest {
 
         String history = "--flyway-history=" + plans.resolve("adoption.flyway.yaml");
         assertThat(launch("schema", "deploy", history).err()).isEqualTo("""
-                error: shard 0 on server db1: it has no table of those that the history is about (and 7 more)
+                error: shard 0 on server db1: it has none of the tables that this history is about (and 7 more)
                 hint: deploy the planned changelog to it first: shardflake schema deploy --changelog FILE
                 """);
         String changelog = "--changelog=" + plans.resolve("shards.sql");

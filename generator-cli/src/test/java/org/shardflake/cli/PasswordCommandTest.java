@@ -22,6 +22,7 @@ import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cli.Cli.Result;
@@ -159,6 +161,7 @@ final class PasswordCommandTest {
     }
 
     @Test
+    @Timeout(value = 2, unit = TimeUnit.HOURS) // for many rotations
     void shardsMoveUnderLoadWhilePasswordsAreReplaced() throws Exception {
         rotateWhileShardsMove(Integer.getInteger("passwords.rotations", 2));
     }

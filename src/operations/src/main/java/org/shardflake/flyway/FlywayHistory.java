@@ -78,10 +78,9 @@ public final class FlywayHistory {
             return problems;
         }
         if (had.keySet().stream().anyMatch(FlywayMigration::isKey)) {
-            problems.add(
-                    0, new Problem("it has had migrations, so it cannot take over a history with others", HAS_SOME));
+            problems.add(0, new Problem("it has had other migrations, so it cannot take over this history", HAS_SOME));
         } else if (had.isEmpty()) {
-            problems.add(0, new Problem("it has no table of those that the history is about", NO_TABLES));
+            problems.add(0, new Problem("it has none of the tables that this history is about", NO_TABLES));
         }
         return problems;
     }

@@ -51,7 +51,7 @@ class FlywayDifferenceTest {
     @TempDir
     Path directory;
 
-    private static DeploySettings settings(Path directory, FlywayOrder order) {
+    static DeploySettings settings(Path directory, FlywayOrder order) {
         DeploySettings plain = LiquibaseDifferenceTest.settings(directory);
         return new DeploySettings(
                 directory,

@@ -107,21 +107,7 @@ class FlywayTakeOverTest {
     }
 
     private DeploySettings settings() {
-        DeploySettings plain = LiquibaseDifferenceTest.settings(migrations);
-        return new DeploySettings(
-                        migrations,
-                        "",
-                        "",
-                        RandomMigrations.PLACEHOLDERS,
-                        plain.lockTimeout(),
-                        plain.statementTimeout(),
-                        plain.tries(),
-                        plain.connections(),
-                        0,
-                        false,
-                        false,
-                        plain.checks())
-                .withFlyway(FlywayOrder.STRICT);
+        return FlywayDifferenceTest.settings(migrations, FlywayOrder.STRICT);
     }
 
     private DeployReport deploy(Path changelog, DeploySettings settings, ShardSet shards) throws Exception {
@@ -299,7 +285,7 @@ class FlywayTakeOverTest {
         DeploySettings taking = settings().withApplied(applied());
 
         assertThat(problem(() -> deploy(migrations, taking, BOTH)))
-                .contains("it has no table of those that the history is about");
+                .contains("it has none of the tables that this history is about");
         assertThat(deploy(migrations, settings(), ShardSet.of(SHARD)).failures())
                 .isEmpty();
         AppliedMigrations before = applied();
@@ -315,7 +301,7 @@ class FlywayTakeOverTest {
         assertThat(applied().last()).contains("0.3");
         DeploySettings now = settings().withApplied(applied());
         assertThat(problem(() -> deploy(migrations, now, ShardSet.of(SHARD))))
-                .contains("it has had migrations, so it cannot take over a history with others");
+                .contains("it has had other migrations, so it cannot take over this history");
 
         try (Connection shards = postgres.database(NEW).connect()) {
             Sql.execute(shards, "DROP SCHEMA shard_0003, shardflake_deploy CASCADE");
