@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -29,12 +30,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardSet;
@@ -49,6 +53,7 @@ import org.shardflake.adopt.SliceReport;
 import org.shardflake.adopt.TableComparison;
 import org.shardflake.adoption.AdoptionPlanFile;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
 import org.shardflake.jdbc.Poll;
@@ -358,7 +363,13 @@ class AdoptSlicesTest {
         for (int turn = 0; turn < turns; turn++) {
             ShardSet some = ShardSet.of(random.ints(2, 0, 7).toArray());
             try (DatabaseAdopter adopter = adopter(killer(installation, random))) {
-                adopter.cutOver(some);
+                if (random.nextInt(3) == 0) {
+                    adopter.rehearse(ShardSet.of(some.stream()
+                            .filter(shard -> !over().contains(shard))
+                            .toArray()));
+                } else {
+                    adopter.cutOver(some);
+                }
             } catch (AdoptRefusedException e) {
                 throw e;
             } catch (ShardflakeException e) {
@@ -531,10 +542,18 @@ class AdoptSlicesTest {
         Path plan = Files.writeString(
                 directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
 
+        refusesToRehearse(plan, "shop.users is not being adopted");
+        try (DatabaseAdopter adopter = adopter(AdoptListener.NONE)) {
+            adopter.run();
+        }
+        refusesToRehearse(plan, "has no triggers yet that make writers wait");
         assertThat(cutOver(plan, "--percent=0").out()).isEqualTo("no shard had to leave\n8 shards are still there\n");
+        rehearse(plan);
         assertThat(cutOver(plan, "--percent=20").out())
                 .matches(
                         "2 shards left the old database; write pause: median \\d+ ms, p99 \\d+ ms, longest \\d+ ms\n6 shards are still there\n");
+        refusesToRehearse(plan, "shard 1 has left the old database", "choose from those that are still there: 2-7");
+        assertThat(adopt("rehearse", plan, "--shards=8").exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(cutOver(plan, "--shards=1").out()).isEqualTo("no shard had to leave\n6 shards are still there\n");
         assertThat(cutOver(plan, "--percent=101").err()).contains("--percent 101 is out of range 0..100");
         installation.execute(OLD, "UPDATE shop.remark SET line = NULL WHERE id = 5");
@@ -546,9 +565,129 @@ class AdoptSlicesTest {
         assertThat(DatabaseAdopterTest.found(installation)).isEqualTo(DatabaseAdopterTest.wanted(installation));
     }
 
+    private void refusesToRehearse(Path plan, String... why) {
+        Cli.Result refused = adopt("rehearse", plan, "--shards=1,3");
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(refused.err()).contains(why);
+    }
+
+    /** It finds what a cutover would find. */
+    private void rehearse(Path plan) throws SQLException {
+        assertThat(adopt("rehearse", plan, "--percent=20").out())
+                .matches(
+                        "2 shards could leave the old database; write pause: median \\d+ ms, p99 \\d+ ms, longest \\d+ ms\n8 shards are still there\n");
+        String set = "UPDATE shard_0003.item SET text = '%s' WHERE order_id = 10 AND line = 1";
+        String text = installation.query(0, "SELECT text FROM shard_0003.item WHERE order_id = 10 AND line = 1");
+        installation.execute(0, set.formatted("other"));
+        Cli.Result differs = adopt("rehearse", plan, "--shards=3");
+        assertThat(differs.exitCode()).as(differs.toString()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(differs.err()).contains("shop.item", "shard 3 has 1 row that differs");
+        installation.execute(0, set.formatted(text));
+    }
+
+    /** The slices that have left. */
+    private Set<Integer> over() {
+        try {
+            String over = installation.query(
+                    OLD,
+                    "SELECT coalesce(string_agg(shard::text, ','), '') FROM shardflake_adopt.slice WHERE over_since IS NOT NULL");
+            return over.isEmpty()
+                    ? Set.of()
+                    : ShardSet.parse(over).stream().boxed().collect(Collectors.toSet());
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static final String LOCK_OF_SHARD_3 =
+            "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 3 AND classid = 1936419171 AND mode = '%s' AND %s)";
+
+    /** Writers that wait for a rehearsal write in the old database after it, also when its process is killed meanwhile. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void writersContinueAfterARehearsal(boolean isKilled) throws Exception {
+        cutOver(ShardSet.of());
+        // A foreign key is checked while writers wait, and not before.
+        installation.execute(0, "ALTER TABLE shard_0003.item ADD FOREIGN KEY (order_id) REFERENCES shard_0003.orders");
+        try (Connection early = postgres.database(OLD).connect();
+                Connection late = postgres.database(OLD).connect();
+                Connection inTheWay = postgres.database(0).connect()) {
+            early.setAutoCommit(false);
+            assertThat(outcome(early, "SELECT shardflake_adopt.enter(3)")).isEqualTo("ok");
+            Process rehearsal = startRehearsal();
+            await(OLD, LOCK_OF_SHARD_3.formatted("ExclusiveLock", "NOT granted"));
+            inTheWay.setAutoCommit(false);
+            assertThat(outcome(inTheWay, "LOCK TABLE shard_0003.item")).isEqualTo("ok");
+            early.commit();
+            await(OLD, LOCK_OF_SHARD_3.formatted("ExclusiveLock", "granted"));
+            await(
+                    0,
+                    "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'shard_0003.item'::regclass AND NOT granted)");
+
+            CompletableFuture<String> waits = CompletableFuture.supplyAsync(
+                    () -> outcome(late, "UPDATE shop.users SET name = 'late' WHERE id = 11"));
+            await(OLD, LOCK_OF_SHARD_3.formatted("ShareLock", "NOT granted"));
+            assertThat(outcome(early, "UPDATE shop.users SET name = 'early' WHERE id = 12"))
+                    .isEqualTo("ok");
+            early.commit();
+            assertThat(waits.isDone()).isFalse();
+            if (isKilled) {
+                rehearsal.destroyForcibly();
+            } else {
+                inTheWay.rollback();
+            }
+            assertThat(waits.get(1, TimeUnit.MINUTES)).isEqualTo("ok");
+            inTheWay.rollback();
+            assertThat(rehearsal.waitFor(1, TimeUnit.MINUTES)).isTrue();
+            assertThat(rehearsal.exitValue() == 0).isNotEqualTo(isKilled);
+        }
+        assertThat(over()).isEmpty();
+        try (DatabaseAdopter adopter = adopter(AdoptListener.NONE)) {
+            assertThat(adopter.rehearse(ShardSet.of(3, 4)).now())
+                    .extracting(SliceReport::shard)
+                    .containsExactly(3, 4);
+        }
+        assertThat(cutOver(ShardSet.of(3))).hasSize(1);
+        assertThat(over()).containsExactly(3);
+        assertThat(installation.query(0, "SELECT name FROM shard_0003.users WHERE id = 11"))
+                .isEqualTo("late");
+    }
+
+    private Process startRehearsal() throws IOException {
+        Path plan = Files.writeString(
+                directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
+        ProcessBuilder command = new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Shardflake.class.getName(),
+                "adopt",
+                "rehearse",
+                "--plan=" + plan,
+                "--from=" + installation.url(OLD),
+                "--shards=3",
+                "--yes");
+        command.environment()
+                .putAll(Map.of("SHARDFLAKE_CATALOG", installation.url(0), "PGPASSWORD", installation.password()));
+        return command.redirectErrorStream(true)
+                .redirectOutput(directory.resolve("rehearsal.log").toFile())
+                .start();
+    }
+
+    private void await(int server, String condition) throws SQLException {
+        boolean isSo = Poll.everyMillis(5, Duration.ofMinutes(1))
+                .until(() -> installation.query(server, condition).equals("t"));
+        assertThat(isSo).as(condition).isTrue();
+    }
+
     private Cli.Result cutOver(Path plan, String... options) {
-        List<String> command = new ArrayList<>(
-                List.of("adopt", "cutover", "--plan=" + plan, "--from=" + installation.url(OLD), "--yes"));
+        return adopt("cutover", plan, options);
+    }
+
+    private Cli.Result adopt(String name, Path plan, String... options) {
+        List<String> command =
+                new ArrayList<>(List.of("adopt", name, "--plan=" + plan, "--from=" + installation.url(OLD), "--yes"));
         command.addAll(List.of(options));
         return installation.launch(command.toArray(String[]::new));
     }

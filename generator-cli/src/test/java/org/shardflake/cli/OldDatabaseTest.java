@@ -297,6 +297,9 @@ class OldDatabaseTest {
                         trouble(random);
                         troubles++;
                     }
+                    if (turn == 0 || isTroubled) {
+                        rehearse(running, counts);
+                    }
                     if (turn % 2 == 0) {
                         cutOver(some);
                     } else {
@@ -330,6 +333,20 @@ class OldDatabaseTest {
                     .isEqualTo("shop"); // enter() runs with the first statement, and there was none.
             assertThat(schemaOf(restarted, 11)).isEqualTo("shard_0003");
         }
+    }
+
+    /** All shards that are in the old database are rehearsed, and stay there. */
+    private void rehearse(Running running, Counts counts) throws Exception {
+        Map<Integer, Integer> before = places();
+        ShardSet there = ShardSet.of(before.entrySet().stream()
+                .filter(place -> place.getValue() == OLD)
+                .map(Map.Entry::getKey)
+                .toList());
+        try (DatabaseAdopter adopter = AdoptSlicesTest.adopter(postgres, AdoptListener.NONE)) {
+            assertThat(adopter.rehearse(there).now()).hasSize(there.size());
+        }
+        assertThat(places()).isEqualTo(before);
+        running.awaitMore(counts, 40);
     }
 
     /** The application's sessions in one database end, or its server does. */

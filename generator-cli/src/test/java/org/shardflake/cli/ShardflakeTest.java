@@ -162,6 +162,7 @@ class ShardflakeTest {
                 .containsExactlyInAnyOrder(
                         "adopt",
                         "adopt cutover",
+                        "adopt rehearse",
                         "adopt reverse",
                         "adopt run",
                         "cdc drop",

@@ -25,6 +25,7 @@ public final class CliCommand implements Serializable {
     public static final CliCommand ADOPT_REOPEN = form("adopt TABLE --from URL --reopen");
     public static final CliCommand ADOPT_RUN = form("adopt run --plan FILE --from URL");
     public static final CliCommand ADOPT_CUTOVER = form("adopt cutover --plan FILE --from URL --percent N");
+    public static final CliCommand ADOPT_CUTOVER_NONE = form("adopt cutover --plan FILE --from URL --percent 0");
     public static final CliCommand ADOPT_REVERSE = form("adopt reverse --plan FILE --from URL --percent N");
     public static final CliCommand ADOPT_RUN_REOPEN = form("adopt run --plan FILE --from URL --reopen");
     public static final CliCommand ADOPT_VERIFY = form("adopt verify --plan FILE --from URL");

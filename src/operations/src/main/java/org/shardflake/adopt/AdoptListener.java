@@ -19,8 +19,14 @@ public interface AdoptListener {
     /** A shard has left the old database. */
     default void left(SliceReport report) {}
 
+    /** A shard could have left the old database, and stays there. */
+    default void rehearsed(SliceReport report) {}
+
     /** A shard has come back to the old database. */
     default void cameBack(SliceReport report) {}
+
+    /** Lookups find rows of shards that have come back by values that the old database can change now. Reported once. */
+    default void lookupValuesStay() {}
 
     /** The table takes no more writes. */
     default void closed(String table) {}

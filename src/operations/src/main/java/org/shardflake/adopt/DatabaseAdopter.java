@@ -278,9 +278,7 @@ public final class DatabaseAdopter implements AutoCloseable {
             onAll(unfinished, Adopter::checkReferences);
             CutoverReport report;
             try (SliceCutover cutover = SliceCutover.open(tables, sessions, settings.batchRows(), listener)) {
-                report = new CutoverReport(
-                        cutover.run(shards),
-                        cutover.remaining(sessions.get(0).map().sharding().shardCount()));
+                report = new CutoverReport(cutover.run(shards), cutover.remaining());
                 if (report.remaining().isEmpty()) {
                     cutover.refuseWaiting();
                 }
@@ -292,6 +290,27 @@ public final class DatabaseAdopter implements AutoCloseable {
                 onAll(unfinished, Adopter::forgetFinished);
             }
             return report;
+        });
+    }
+
+    /**
+     * Does what {@link #cutOver} makes writers wait for, shard by shard, except for its last step: no shard leaves. Between {@link #run} and the first
+     * shard that leaves, when the triggers have been created by {@link #cutOver} of no shard. If it ends early, writers no longer wait either.
+     *
+     * @return how long they waited, and the shards that are in the old database
+     * @throws AdoptRefusedException if a table is not followed or has no triggers yet, or a shard has left
+     * @throws RowsDifferException if a shard does not have the rows that it should; those after it were not looked at
+     * @throws BrokenForeignKeysException if a shard's rows break a foreign key; those after it were not looked at
+     */
+    public CutoverReport rehearse(ShardSet shards) {
+        return Sql.translating(() -> {
+            lock();
+            onAll(tables, Adopter::checkFollowing);
+            bringOver(tables);
+            onAll(tables, Adopter::checkReferences);
+            try (SliceCutover cutover = SliceCutover.open(tables, sessions, settings.batchRows(), listener)) {
+                return new CutoverReport(cutover.rehearse(shards), cutover.remaining());
+            }
         });
     }
 

@@ -18,6 +18,7 @@ import org.shardflake.Advice;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.compare.Rows;
+import org.shardflake.jdbc.Plural;
 
 /**
  * Lets shards leave the old database one by one, while it is in use. For one thread, and several tables at a time: each is prepared
@@ -45,8 +46,10 @@ final class SliceCutover implements AutoCloseable {
     private final FencedShards fenced;
     private final AdoptListener listener;
     private final List<Table> tables = new ArrayList<>();
+    private final int shardCount;
 
     private SliceCutover(AdoptSession session, AdoptListener listener) {
+        this.shardCount = session.map().sharding().shardCount();
         this.fence = new SliceFence(session.old());
         this.fenced = new FencedShards(session);
         this.listener = listener;
@@ -91,14 +94,44 @@ final class SliceCutover implements AutoCloseable {
         fenced.settle(ShardSet.of());
         TreeSet<Integer> wanted = new TreeSet<>(shards.stream().boxed().toList());
         wanted.removeAll(fence.over());
+        return run(wanted, false);
+    }
+
+    /**
+     * Does all that writers of these shards would have to wait for, and lets none leave. The triggers are those of the first cutover: to
+     * create them here would refuse changes of keys from now on, which a rehearsal must not.
+     *
+     * @throws AdoptRefusedException if a shard has left, or no cutover has created the triggers
+     * @throws RowsDifferException if a shard does not have the rows that it should
+     */
+    List<SliceReport> rehearse(ShardSet shards) throws SQLException {
+        for (Table table : tables) {
+            fence.requireUp(table.placed().name());
+        }
+        TreeSet<Integer> wanted = new TreeSet<>(shards.stream().boxed().toList());
+        TreeSet<Integer> gone = new TreeSet<>(wanted);
+        gone.retainAll(fence.over());
+        if (!gone.isEmpty()) {
+            throw new AdoptRefusedException(
+                    "%s left the old database".formatted(Plural.shards(ShardSet.of(gone), "has", "have")),
+                    "choose from those that are still there: " + remaining());
+        }
+        return run(wanted, true);
+    }
+
+    private List<SliceReport> run(Set<Integer> wanted, boolean isRehearsal) throws SQLException {
         Map<Table, SliceComparison> comparisons = wanted.isEmpty() ? Map.of() : compare(wanted);
         List<SliceReport> reports = new ArrayList<>();
         for (int shard : wanted) {
             for (Table table : tables) {
                 table.adopter().requireEqual(comparison(comparisons, table), shard);
             }
-            SliceReport report = cutOver(shard, comparisons);
-            listener.left(report);
+            SliceReport report = cutOver(shard, comparisons, isRehearsal);
+            if (isRehearsal) {
+                listener.rehearsed(report);
+            } else {
+                listener.left(report);
+            }
             reports.add(report);
         }
         return reports;
@@ -139,7 +172,8 @@ final class SliceCutover implements AutoCloseable {
         return Objects.requireNonNull(comparisons.get(table));
     }
 
-    private SliceReport cutOver(int shard, Map<Table, SliceComparison> comparisons) throws SQLException {
+    private SliceReport cutOver(int shard, Map<Table, SliceComparison> comparisons, boolean isRehearsal)
+            throws SQLException {
         for (Table table : tables) {
             table.adopter().learnForeignKeys(shard);
         }
@@ -148,7 +182,10 @@ final class SliceCutover implements AutoCloseable {
             long begun = System.nanoTime();
             if (fence.hold(shard, PATIENCE)) {
                 try {
-                    leave(shard, comparisons);
+                    complete(shard, comparisons);
+                    if (!isRehearsal) {
+                        leave(shard);
+                    }
                 } catch (SQLException | RuntimeException e) {
                     release(shard, e);
                     throw e;
@@ -171,7 +208,7 @@ final class SliceCutover implements AutoCloseable {
     }
 
     /** Writers of the shard wait for this. It brings over changes that may concern the shard only, and after a clash of rows all. */
-    private void leave(int shard, Map<Table, SliceComparison> comparisons) throws SQLException {
+    private void complete(int shard, Map<Table, SliceComparison> comparisons) throws SQLException {
         for (Table table : tables) {
             table.adopter().bringRest(table.adoption(), shard);
         }
@@ -181,6 +218,9 @@ final class SliceCutover implements AutoCloseable {
         for (Table table : tables) {
             table.adopter().checkForeignKeys(shard);
         }
+    }
+
+    private void leave(int shard) throws SQLException {
         fence.leave(shard);
         fenced.open(shard); // If it had come back before.
         tables.forEach(table -> table.adopter().leave(shard));
@@ -195,7 +235,7 @@ final class SliceCutover implements AutoCloseable {
     }
 
     /** The shards that are still in the old database. */
-    ShardSet remaining(int shardCount) throws SQLException {
+    ShardSet remaining() throws SQLException {
         Set<Integer> over = fence.over();
         return ShardSet.of(IntStream.range(0, shardCount)
                 .filter(shard -> !over.contains(shard))

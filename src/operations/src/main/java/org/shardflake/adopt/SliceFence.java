@@ -15,6 +15,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
@@ -248,6 +250,15 @@ final class SliceFence {
                         "ALTER FUNCTION shardflake_adopt.fence_%s() OWNER TO %s".formatted(adoption.id(), owner));
             }
         });
+    }
+
+    /** Refuses a table without a fence. */
+    void requireUp(String table) throws SQLException {
+        if (!Sql.isTrue(connection, IS_UP, table)) {
+            throw new AdoptRefusedException(
+                    "%s has no triggers yet that make writers wait".formatted(table),
+                    Advice.of("create them by %s, which lets no shard leave", CliCommand.ADOPT_CUTOVER_NONE));
+        }
     }
 
     /** The owner who runs the trigger, if a superuser adopts the table: empty if it is the login itself. */

@@ -150,7 +150,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
 
     @Override
     public List<String> names() {
-        return List.of("assess", "plan", "run", "cutover", "reverse", "status", "verify");
+        return List.of("assess", "plan", "run", "rehearse", "cutover", "reverse", "status", "verify");
     }
 
     @Override
@@ -159,6 +159,7 @@ public final class AdoptCommand implements Callable<Integer>, Subcommands {
             case "assess" -> new AdoptAssessCommand();
             case "plan" -> new AdoptPlanCommand();
             case "run" -> new AdoptRunCommand();
+            case "rehearse" -> new AdoptRehearseCommand();
             case "cutover" -> new AdoptCutoverCommand();
             case "reverse" -> new AdoptReverseCommand();
             case "status" -> new AdoptStatusCommand();

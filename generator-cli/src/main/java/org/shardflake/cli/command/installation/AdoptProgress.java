@@ -20,6 +20,7 @@ final class AdoptProgress implements AdoptListener {
     private final PrintWriter err;
     private long nextLine = System.nanoTime() + NANOS_BETWEEN_LINES;
     private int left;
+    private int rehearsed;
 
     AdoptProgress(PrintWriter err) {
         this.err = err;
@@ -40,6 +41,16 @@ final class AdoptProgress implements AdoptListener {
         left++;
         print("%s left, the last of them shard %s in %s ms"
                 .formatted(Amounts.shards(left), report.shard(), report.pause().toMillis()));
+    }
+
+    @Override
+    public void rehearsed(SliceReport report) {
+        rehearsed++;
+        print("%s could leave, the last of them shard %s in %s ms"
+                .formatted(
+                        Amounts.shards(rehearsed),
+                        report.shard(),
+                        report.pause().toMillis()));
     }
 
     @Override
@@ -64,6 +75,12 @@ final class AdoptProgress implements AdoptListener {
     @Override
     public void brokenForeignKey(String key) {
         err.printf("warning: NOT VALID, and broken: %s%n", key);
+    }
+
+    @Override
+    public void lookupValuesStay() {
+        err.println(
+                "warning: lookups keep the values of these rows, and do not see what the old database changes: when the shards have left again, compare them by shardflake lookup verify");
     }
 
     @Override
