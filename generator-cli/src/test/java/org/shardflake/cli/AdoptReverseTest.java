@@ -521,6 +521,35 @@ class AdoptReverseTest {
         assertThat(old()).isEqualTo(before);
     }
 
+    /** The old database has no lookups, so nothing but a comparison says what it has changed. */
+    @Test
+    void valuesOfLookupsStayInShardsThatComeBack() throws IOException, SQLException {
+        String[] options = options();
+        succeeds("lookup", "create", "users.name", "--uid-column=id", "--id-column=id");
+        cutOver(ShardSet.range(2, 3));
+        succeeds("lookup", "backfill", "users.name");
+
+        Cli.Result back = command("reverse", options, "--shards=2,3");
+        assertThat(back.exitCode()).as(back.toString()).isZero();
+        assertThat(back.err()).containsOnlyOnce("warning: lookups keep the values of these rows");
+        installation.execute(OLD, "UPDATE shop.users SET name = 'changed in the old database' WHERE id = 11");
+        cutOver(ShardSet.range(2, 3));
+        Cli.Result differs = installation.launch("lookup", "verify", "users.name");
+        assertThat(differs.exitCode()).as(differs.toString()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(differs.out()).contains("changed in the old database");
+    }
+
+    private void succeeds(String... command) {
+        Cli.Result result = installation.launch(command);
+        assertThat(result.exitCode()).as(result.toString()).isZero();
+    }
+
+    private String[] options() throws IOException {
+        Path plan = Files.writeString(
+                directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
+        return new String[] {"--plan=" + plan, "--from=" + installation.url(OLD), "--yes"};
+    }
+
     private Map<String, String> old() throws SQLException {
         return DatabaseAdopterTest.wanted(installation);
     }
@@ -538,9 +567,7 @@ class AdoptReverseTest {
 
     @Test
     void aShareOfTheShardsComesBackByTheCommand() throws IOException, SQLException, InterruptedException {
-        Path plan = Files.writeString(
-                directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
-        String[] options = {"--plan=" + plan, "--from=" + installation.url(OLD), "--yes"};
+        String[] options = options();
 
         assertThat(command("reverse", options, "--percent=100").err()).contains("shop.users is not being adopted");
         assertThat(command("cutover", options, "--percent=50").exitCode()).isZero();

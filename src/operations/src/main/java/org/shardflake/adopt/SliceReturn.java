@@ -18,6 +18,7 @@ import java.util.stream.Collectors;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
 import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
 import org.shardflake.compare.ForeignKeys.ForeignKey;
 import org.shardflake.jdbc.Sql;
 
@@ -30,6 +31,12 @@ import org.shardflake.jdbc.Sql;
 final class SliceReturn implements AutoCloseable {
 
     private static final String SILENCE = "SET LOCAL session_replication_role = replica";
+
+    /**
+     * Tables of our own, which stay in the shards: what {@code sql --write} has done comes back with the rows, and the values of lookups are
+     * claims that the old database does not know.
+     */
+    private static final Set<String> STAYING = Set.of("shardflake_run", "shardflake_lookup", "shardflake_lookup_owner");
 
     private record Table(Adopter adopter, SliceRows rows, List<ForeignKey> keys) {}
 
@@ -112,12 +119,25 @@ final class SliceReturn implements AutoCloseable {
             table.adopter().prepare();
             table.rows().remember(wanted);
         }
+        boolean isTold = false;
         for (int shard : wanted) {
             SliceReport report = bringBack(shard);
             listener.cameBack(report);
             reports.add(report);
+            if (!isTold && hasLookupValues(shard)) {
+                listener.lookupValuesStay();
+                isTold = true;
+            }
         }
         return reports;
+    }
+
+    /** Whether lookups find rows of the shard. */
+    private boolean hasLookupValues(int shard) throws SQLException {
+        Connection server = fenced.connection(shard);
+        String owners = Sharding.schema(shard) + ".shardflake_lookup_owner";
+        return Sql.isTrue(server, "SELECT pg_catalog.to_regclass(?) IS NOT NULL", owners)
+                && Sql.isTrue(server, "SELECT EXISTS (SELECT FROM %s WHERE NOT is_void)".formatted(owners));
     }
 
     private SliceReport bringBack(int shard) throws SQLException {
@@ -177,7 +197,7 @@ final class SliceReturn implements AutoCloseable {
                 row -> others.put(row.getString(1), row.getString(2)),
                 shard);
         others.keySet().removeAll(names);
-        others.remove("shardflake_run"); // It says what sql --write has done, which comes back with the rows.
+        others.keySet().removeAll(STAYING);
         List<String> filled = new ArrayList<>();
         for (String other : others.values()) {
             if (Sql.isTrue(server, "SELECT EXISTS (SELECT FROM %s)".formatted(other))) {
