@@ -889,6 +889,8 @@ class AdoptCommandTest {
                 "SELECT 1 | old.photo | extra | column extra is of type jsonb, from which no uid can be derived",
                 "CREATE COLLATION old.loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false); ALTER TABLE old.photo ALTER slug TYPE text COLLATE old.loose | old.photo | slug | slug of old.photo takes different texts as equal, by collation old.loose, and they would be in different shards",
                 "ALTER TABLE old.photo DROP CONSTRAINT photo_pkey | old.photo | uid | old.photo has no primary key",
+                "CREATE EXTENSION citext SCHEMA public; ALTER TABLE old.photo DROP CONSTRAINT photo_pkey, ALTER slug TYPE public.citext, ADD PRIMARY KEY (slug) | old.photo | uid | the primary key of old.photo has columns of types that an extension compares: slug public.citext",
+                "ALTER TABLE old.photo RENAME title TO shardflake_gone | old.photo | uid | old.photo has a column shardflake_gone",
                 "CREATE VIEW old.v AS SELECT * FROM old.photo | old.v | uid | old.v is not a plain table",
                 "ALTER TABLE old.photo ADD COLUMN place text | old.photo | uid | shard_0000.photo cannot take the rows of old.photo: it has no column place",
                 "ALTER TABLE old.photo ALTER COLUMN title TYPE bytea USING NULL, DROP words | old.photo | uid | its column title is of type text, not bytea",

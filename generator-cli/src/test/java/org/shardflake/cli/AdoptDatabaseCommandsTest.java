@@ -180,6 +180,15 @@ class AdoptDatabaseCommandsTest {
                         "psql OLD_URL -c 'COPY \"clinic\".\"Kinds\" TO STDOUT' | psql HOME_URL -c 'COPY reference.\"Kinds\" FROM STDIN'");
         assertThat(launch(ExitCodes.OK, "adopt", "status").out())
                 .contains("to continue: shardflake adopt run --plan FILE --from URL, or ");
+        String[] verify = {"adopt", "verify", "--plan=" + plan(), "--from=" + installation.url(OLD)};
+        installation.execute(OLD, "ALTER TABLE clinic.pets ADD more text DEFAULT 'lost'");
+        assertThat(launch(ExitCodes.PRECONDITION, verify).err()).contains("it has no column more");
+        installation.execute(OLD, "ALTER TABLE clinic.pets DROP more");
+        launch(ExitCodes.OK, verify);
+        // The triggers that are there now are not the application's.
+        assertThat(launch(ExitCodes.OK, "adopt", "plan", "--from=" + installation.url(OLD), "--file=" + plan())
+                        .out())
+                .doesNotContain("wrote ", "otherwise");
         installation.execute(OLD, """
                 UPDATE clinic.owners SET name = 'renamed' WHERE id = 3;
                 UPDATE clinic.pets SET owner_id = owner_id + 1 WHERE owner_id BETWEEN 10 AND 20;

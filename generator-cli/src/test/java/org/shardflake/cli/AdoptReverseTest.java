@@ -550,6 +550,34 @@ class AdoptReverseTest {
         return new String[] {"--plan=" + plan, "--from=" + installation.url(OLD), "--yes"};
     }
 
+    /** An equal value of a primary key, and an identity, which no UPDATE can set. */
+    @Test
+    void valuesThatOrdinaryUpdatesLeaveComeBack() throws SQLException {
+        installation.execute(
+                OLD,
+                "ALTER TABLE shop.scan ALTER at TYPE numeric; ALTER TABLE shop.item ADD number integer GENERATED ALWAYS AS IDENTITY");
+        for (int shard = 0; shard < 8; shard++) {
+            installation.execute(
+                    shard / 4,
+                    "ALTER TABLE shard_000%1$s.scan ALTER at TYPE numeric; ALTER TABLE shard_000%1$s.item ADD number integer"
+                            .formatted(shard));
+        }
+        cutOver(ShardSet.of(3));
+        installation.execute(
+                0, "UPDATE shard_0003.scan SET at = at + 0.0; UPDATE shard_0003.item SET number = -number");
+        String scans = installation.query(0, "SELECT count(*) FROM shard_0003.scan");
+        String items = installation.query(0, "SELECT count(*) FROM shard_0003.item");
+
+        reverse(ALL);
+
+        assertThat(installation.query(OLD, "SELECT count(*) FROM shop.scan WHERE scale(at) = 1"))
+                .isEqualTo(scans)
+                .isNotEqualTo("0");
+        assertThat(installation.query(OLD, "SELECT count(*) FROM shop.item WHERE number < 0"))
+                .isEqualTo(items)
+                .isNotEqualTo("0");
+    }
+
     private Map<String, String> old() throws SQLException {
         return DatabaseAdopterTest.wanted(installation);
     }

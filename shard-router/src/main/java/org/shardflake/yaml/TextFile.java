@@ -34,7 +34,7 @@ public final class TextFile {
         }
         Path target = behindLinks(file.toAbsolutePath());
         boolean exists = Files.exists(target);
-        if ((exists && !Files.isRegularFile(target)) || isOfTheSystem(target)) {
+        if ((exists && !Files.isRegularFile(target)) || Files.isSymbolicLink(target)) {
             Files.writeString(target, text, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
             return;
         }
@@ -66,9 +66,12 @@ public final class TextFile {
         return target;
     }
 
-    /** Whether only the kernel can follow a link, such as {@code /dev/stdout}, which leads to what a process has open. */
+    /**
+     * Whether only the kernel can follow a link, such as {@code /dev/stdout}, which leads to what a process has open. Files in shared
+     * memory are like any others.
+     */
     private static boolean isOfTheSystem(Path file) {
-        return file.startsWith("/dev") || file.startsWith("/proc");
+        return file.startsWith("/proc") || (file.startsWith("/dev") && !file.startsWith("/dev/shm"));
     }
 
     /**

@@ -6,12 +6,14 @@ package org.shardflake.yaml;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -45,6 +47,22 @@ class TextFileTest {
         assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
                 .isEqualTo("rw-r-----");
         assertThat(names()).containsExactly("a");
+    }
+
+    /** They are in {@code /dev}, too. */
+    @Test
+    void replacesAFileInSharedMemory() throws IOException {
+        Path shared = Path.of("/dev/shm");
+        assumeThat(shared).isWritable();
+        Path file = shared.resolve("shardflake-test-" + UUID.randomUUID());
+        try {
+            for (int i = 0; i < 2; i++) {
+                write(file);
+                assertThat(file).hasContent("new");
+            }
+        } finally {
+            Files.deleteIfExists(file);
+        }
     }
 
     @Test

@@ -222,6 +222,7 @@ public final class Adopter implements AutoCloseable {
      */
     public AdoptPreview plan() {
         return Sql.translating(() -> {
+            TableChecks.checkPrimaryKey(connection, table);
             checks.checkColumns();
             checks.checkNulls(connection);
             if (journal.find().isEmpty()) {
@@ -501,7 +502,9 @@ public final class Adopter implements AutoCloseable {
                 throw new AdoptRefusedException(
                         "%s left the old database, and may have newer rows"
                                 .formatted(Plural.shards(ShardSet.of(left), "has", "have")),
-                        "to cancel would lose their rows: let the other shards leave, too");
+                        Advice.of(
+                                "to cancel would lose their rows: bring the shards back first, with %s",
+                                CliCommand.ADOPT_REVERSE));
             }
             return adoption;
         });
@@ -926,6 +929,7 @@ public final class Adopter implements AutoCloseable {
                             "all rows were compared then; if the tables are to take writes again, %s compares them first",
                             CliCommand.ADOPT_RUN_REOPEN));
         }
+        checks.checkColumns();
     }
 
     /** Looks for rows that may differ. */

@@ -30,8 +30,11 @@ import org.shardflake.jdbc.Sql;
  */
 final class SliceRows {
 
-    /** SQLSTATEs of a row that conflicts with another: unique key, exclusion constraint. */
-    private static final Set<String> CLASH = Set.of("23505", "23P01");
+    /** SQLSTATEs of a row that conflicts with another, by a unique key or an exclusion constraint, and of an identity that only an INSERT can set. */
+    private static final Set<String> CLASH = Set.of("23505", "23P01", "428C9");
+
+    /** Types whose equal values are the same. Others have values such as 1.0 and 1.00. */
+    private static final Set<String> WHOLE_NUMBERS = Set.of("smallint", "integer", "bigint");
 
     private static final int SAMPLES = 3;
 
@@ -185,7 +188,7 @@ final class SliceRows {
     /** Changes rows in their places, so that a statement that waits for one sees it as it is now, unless two have exchanged a unique value. */
     void update(int shard) throws SQLException {
         String values = columns.stream()
-                .filter(column -> !table.primaryKey().contains(column.name()))
+                .filter(column -> !table.primaryKey().contains(column.name()) || !WHOLE_NUMBERS.contains(column.type()))
                 .map(column -> "%1$s = b.%1$s".formatted(column.quoted()))
                 .collect(joining(", "));
         if (values.isEmpty()) {

@@ -27,6 +27,14 @@ final class TableChecks {
              WHERE a.attrelid = to_regclass(?) AND a.attname = ? AND NOT c.collisdeterministic
             """;
 
+    /** The columns of the primary key that only operators outside of pg_catalog compare. Our sessions find others, for which equal keys differ. */
+    private static final String OTHER_OPERATORS = """
+            SELECT quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod)
+              FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey::int2[], i.indclass::oid[]) k (attnum, opclass)
+              JOIN pg_opclass o ON o.oid = k.opclass JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+             WHERE i.indrelid = to_regclass(?) AND i.indisprimary AND o.opcnamespace <> 'pg_catalog'::regnamespace
+            """;
+
     private final TableFacts old;
     private final TableFacts shard;
     private final Column key;
@@ -53,8 +61,25 @@ final class TableChecks {
         }
     }
 
+    /** Checks that the primary key tells rows apart in our sessions as it does in its index. */
+    static void checkPrimaryKey(Connection connection, TableFacts table) throws SQLException {
+        List<String> others = Sql.list(connection, OTHER_OPERATORS, row -> row.getString(1), table.name());
+        if (!others.isEmpty()) {
+            throw new AdoptRefusedException(
+                    "the primary key of %s has columns of types that an extension compares: %s"
+                            .formatted(table.name(), String.join(", ", others)),
+                    "give it a primary key of types that PostgreSQL has itself, such as text");
+        }
+    }
+
     void checkColumns() {
         for (Column column : old.columns()) {
+            if (column.name().startsWith("shardflake_")) {
+                throw new AdoptRefusedException(
+                        "%s has a column %s, and names that begin with shardflake_ are those of adopt's own columns"
+                                .formatted(old.name(), column.name()),
+                        "rename the column, in the old table and in the shards");
+            }
             Column target = shard.column(column.name()).orElse(null);
             if (target == null && column.generated()) {
                 continue;

@@ -17,6 +17,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.adoption.AdoptionPlan.Goes;
 import org.shardflake.adoption.AdoptionPlan.Ids;
@@ -160,7 +161,8 @@ final class ChangelogWriter {
         Set<Long> needed = source.closure(oids);
         tables.forEach(table -> FormattedSql.require(of(table)));
         FormattedSql.require(needed.stream()
-                .map(source.types()::get)
+                .flatMap(oid ->
+                        Stream.of(source.types().get(oid), source.collations().get(oid)))
                 .filter(Objects::nonNull)
                 .toList());
         Set<String> extensions = new TreeSet<>();
@@ -175,7 +177,11 @@ final class ChangelogWriter {
         }
         for (long oid : needed) {
             SourceCatalog.Definition type = source.types().get(oid);
+            SourceCatalog.Definition collation = source.collations().get(oid);
             Function function = source.functions().get(oid);
+            if (collation != null) {
+                changelog.add("collation-" + collation.name(), false, collation.sql() + ";");
+            }
             if (type != null) {
                 changelog.add("type-" + type.name(), false, type.sql() + ";");
             } else if (function != null) {
@@ -225,6 +231,13 @@ final class ChangelogWriter {
     }
 
     private void addOddities(AdoptionPlan.Table table) {
+        List<String> keys = of(table).keysOfExtensions();
+        if (table.goes() == Goes.SHARDS && !keys.isEmpty()) {
+            leftOut.add(
+                    table.name(),
+                    "all its rows: an extension compares its primary key, by " + String.join(", ", keys),
+                    "give it a primary key of types that PostgreSQL has itself, such as text");
+        }
         List<String> oddities = of(table).oddities();
         for (int i = 0; i < oddities.size(); i += 2) {
             leftOut.add(table.name(), oddities.get(i), oddities.get(i + 1));

@@ -21,10 +21,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
-/** The definitions of the old database's tables, and of the types and functions that they need, without their schemas. */
+/** The definitions of the old database's tables, and of the types, collations and functions that they need, without their schemas. */
 record SourceCatalog(
         Map<TableName, Table> tables,
         Map<Long, Definition> types,
+        Map<Long, Definition> collations,
         Map<Long, Function> functions,
         Map<Long, Set<Long>> needs,
         Map<Long, Set<String>> extensions,
@@ -91,7 +92,7 @@ record SourceCatalog(
             String enabled,
             @Nullable String comment) {}
 
-    /** A type, or extended statistics. */
+    /** A type, a collation, or extended statistics. */
     record Definition(String name, String sql) {}
 
     /** A function or procedure. */
@@ -107,6 +108,7 @@ record SourceCatalog(
     /**
      * A table.
      *
+     * @param keysOfExtensions the columns of the primary key whose types an extension compares
      * @param oddities what does not come along, with the way out, by turns
      */
     record Table(
@@ -119,6 +121,7 @@ record SourceCatalog(
             List<Index> indexes,
             List<Trigger> triggers,
             List<Definition> statistics,
+            List<String> keysOfExtensions,
             List<String> oddities) {
 
         Column column(String wanted) {
@@ -177,7 +180,10 @@ record SourceCatalog(
                    w.relreplident = 'f', w.reltablespace <> 0,
                    (SELECT string_agg(x.indexrelid::regclass::text, ', ') FROM pg_index x WHERE x.indrelid = w.oid AND NOT x.indisvalid),
                    (SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-                     WHERE a.attrelid = w.oid AND NOT a.attisdropped AND a.attnum > 0 AND (t.oid = 'oid'::regtype OR t.typname = 'lo'))
+                     WHERE a.attrelid = w.oid AND NOT a.attisdropped AND a.attnum > 0 AND (t.oid = 'oid'::regtype OR t.typname = 'lo')),
+                   ARRAY(SELECT a.attname::text FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey::int2[], i.indclass::oid[]) k (attnum, opclass)
+                           JOIN pg_opclass o ON o.oid = k.opclass JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+                          WHERE i.indrelid = w.oid AND i.indisprimary AND o.opcnamespace <> 'pg_catalog'::regnamespace)
               FROM wanted w ORDER BY w.nspname, w.relname
             """;
 
@@ -187,8 +193,7 @@ record SourceCatalog(
                    pg_get_expr(d.adbin, d.adrelid),
                    a.attidentity <> '' OR a.attgenerated = '' AND COALESCE(pg_get_expr(d.adbin, d.adrelid) ~ '^nextval[(]', false),
                    a.attgenerated::text,
-                   CASE WHEN a.attcollation <> t.typcollation THEN (SELECT CASE WHEN c.collnamespace = 'pg_catalog'::regnamespace THEN '' ELSE format('%I.', c.collnamespace::regnamespace) END || quote_ident(c.collname)
-                                                                      FROM pg_collation c WHERE c.oid = a.attcollation) END,
+                   CASE WHEN a.attcollation <> t.typcollation THEN (SELECT quote_ident(c.collname) FROM pg_collation c WHERE c.oid = a.attcollation) END,
                    array_remove(ARRAY[
                        CASE WHEN a.attstorage <> t.typstorage THEN 'SET STORAGE ' || CASE a.attstorage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'x' THEN 'EXTENDED' ELSE 'MAIN' END END,
                        CASE to_jsonb(a) ->> 'attcompression' WHEN 'p' THEN 'SET COMPRESSION pglz' WHEN 'l' THEN 'SET COMPRESSION lz4' END,
@@ -231,7 +236,9 @@ record SourceCatalog(
 
     private static final String TRIGGERS = WANTED + """
             SELECT w.oid, t.tgname, pg_get_triggerdef(t.oid, true), t.tgenabled::text, obj_description(t.oid, 'pg_trigger')
-              FROM wanted w JOIN pg_trigger t ON t.tgrelid = w.oid AND NOT t.tgisinternal ORDER BY w.oid, t.tgname
+              FROM wanted w JOIN pg_trigger t ON t.tgrelid = w.oid AND NOT t.tgisinternal
+             WHERE t.tgfoid NOT IN (SELECT p.oid FROM pg_proc p WHERE p.pronamespace = to_regnamespace('shardflake_adopt'))
+             ORDER BY w.oid, t.tgname
             """;
 
     private static final String STATISTICS = WANTED + """
@@ -261,6 +268,22 @@ record SourceCatalog(
              ORDER BY t.oid
             """;
 
+    /** The collations that somebody has created. What a version of PostgreSQL does not know of them is null here. */
+    private static final String COLLATIONS = """
+            SELECT c.oid, quote_ident(c.collname),
+                   format('CREATE COLLATION %I (%s)', c.collname, concat_ws(', ',
+                          'PROVIDER = ' || CASE c.collprovider WHEN 'i' THEN 'icu' WHEN 'b' THEN 'builtin' ELSE 'libc' END,
+                          'LOCALE = ' || quote_literal(COALESCE(j ->> 'colllocale', j ->> 'colliculocale', CASE WHEN c.collprovider = 'i' OR c.collcollate = c.collctype THEN c.collcollate END)),
+                          CASE WHEN c.collprovider = 'c' AND c.collcollate <> c.collctype THEN format('LC_COLLATE = %L, LC_CTYPE = %L', c.collcollate, c.collctype) END,
+                          'RULES = ' || quote_literal(j ->> 'collicurules'),
+                          CASE WHEN NOT c.collisdeterministic THEN 'DETERMINISTIC = false' END))
+                   || COALESCE(format(E';\\nCOMMENT ON COLLATION %I IS %L', c.collname, obj_description(c.oid, 'pg_collation')), '')
+              FROM pg_collation c JOIN pg_namespace n ON n.oid = c.collnamespace CROSS JOIN LATERAL to_jsonb(c) j
+             WHERE n.nspname !~ '^(pg_|shardflake)' AND n.nspname <> 'information_schema'
+               AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_collation'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+             ORDER BY c.oid
+            """;
+
     private static final String FUNCTIONS = """
             SELECT p.oid, p.proname, p.oid::regprocedure::text, CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, l.lanname,
                    regexp_replace(pg_get_functiondef(p.oid), '^(CREATE OR REPLACE (FUNCTION|PROCEDURE) )NAME[(]', '\\1' || replace(quote_ident(p.proname), '\\', '\\\\') || '('),
@@ -271,10 +294,10 @@ record SourceCatalog(
              ORDER BY p.oid
             """.replace("NAME", NAME);
 
-    /** The types and functions that a table, a type or a function needs: the table by its own oid, whatever part of it does. An array needs its elements. */
+    /** The types, collations and functions that a table, a type or a function needs: the table by its own oid, whatever part of it does. An array needs its elements. */
     private static final String NEEDS = """
             SELECT COALESCE(d.adrelid, NULLIF(k.conrelid, 0), i.indrelid, g.tgrelid, NULLIF(k.contypid, 0), c.oid, e.objid) AS who, e.refobjid
-              FROM (SELECT objid, classid, refobjid, refclassid FROM pg_depend WHERE refclassid IN ('pg_type'::regclass, 'pg_proc'::regclass) AND refobjid >= 16384) e
+              FROM (SELECT objid, classid, refobjid, refclassid FROM pg_depend WHERE refclassid IN ('pg_type'::regclass, 'pg_proc'::regclass, 'pg_collation'::regclass) AND refobjid >= 16384) e
               LEFT JOIN pg_attrdef d ON e.classid = 'pg_attrdef'::regclass AND d.oid = e.objid
               LEFT JOIN pg_constraint k ON e.classid = 'pg_constraint'::regclass AND k.oid = e.objid
               LEFT JOIN pg_index i ON e.classid = 'pg_class'::regclass AND i.indexrelid = e.objid
@@ -349,6 +372,7 @@ record SourceCatalog(
                             indexes.getOrDefault(oid, List.of()),
                             triggers.getOrDefault(oid, List.of()),
                             statistics.getOrDefault(oid, List.of()),
+                            texts(row, 15),
                             oddities(row)));
         });
         Map<Long, Definition> types = new LinkedHashMap<>();
@@ -356,6 +380,11 @@ record SourceCatalog(
                 connection,
                 TYPES,
                 row -> types.put(row.getLong(1), new Definition(row.getString(2), row.getString(3))));
+        Map<Long, Definition> collations = new LinkedHashMap<>();
+        Sql.list(
+                connection,
+                COLLATIONS,
+                row -> collations.put(row.getLong(1), new Definition(row.getString(2), row.getString(3))));
         Map<Long, Function> functions = new LinkedHashMap<>();
         Sql.list(
                 connection,
@@ -376,7 +405,8 @@ record SourceCatalog(
         Map<Long, Set<String>> extensions = new HashMap<>();
         read(connection, EXTENSIONS, row -> row.getString(2))
                 .forEach((who, what) -> extensions.put(who, new HashSet<>(what)));
-        return new SourceCatalog(tables, types, functions, needs, extensions, schemas, SqlNames.read(connection));
+        return new SourceCatalog(
+                tables, types, collations, functions, needs, extensions, schemas, SqlNames.read(connection));
     }
 
     /** PostgreSQL does not record what the text of a function calls. */

@@ -41,7 +41,8 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
                    l.held, l.size, l.written,
                    w.relkind = 'p', w.relrowsecurity,
                    EXISTS (SELECT FROM pg_inherits i WHERE w.relkind = 'r' AND w.oid IN (i.inhparent, i.inhrelid)),
-                   (SELECT string_agg(t.tgname, ', ' ORDER BY t.tgname) FROM pg_trigger t WHERE t.tgrelid = w.oid AND NOT t.tgisinternal),
+                   (SELECT string_agg(t.tgname, ', ' ORDER BY t.tgname) FROM pg_trigger t WHERE t.tgrelid = w.oid AND NOT t.tgisinternal
+                       AND t.tgfoid NOT IN (SELECT p.oid FROM pg_proc p WHERE p.pronamespace = to_regnamespace('shardflake_adopt'))),
                    (SELECT string_agg(r.rulename, ', ' ORDER BY r.rulename) FROM pg_rewrite r WHERE r.ev_class = w.oid),
                    (SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
                      WHERE a.attrelid = w.oid AND NOT a.attisdropped AND a.attnum > 0 AND (t.oid = 'oid'::regtype OR t.typname = 'lo'))

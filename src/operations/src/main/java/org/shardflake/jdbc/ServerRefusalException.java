@@ -5,9 +5,11 @@
 package org.shardflake.jdbc;
 
 import java.io.Serial;
+import java.net.UnknownHostException;
 import java.sql.SQLException;
 import java.util.Objects;
 import org.shardflake.ShardflakeException;
+import org.shardflake.server.ServerUrl;
 
 /** Thrown when a server refuses or fails to do something, or cannot be reached. The message is the driver's. */
 public final class ServerRefusalException extends ShardflakeException {
@@ -18,8 +20,14 @@ public final class ServerRefusalException extends ShardflakeException {
     private final String sqlState;
 
     ServerRefusalException(SQLException cause) {
-        super(Kind.FAILURE, String.valueOf(cause.getMessage()), Sql.hint(cause).orElse(null), cause);
+        super(Kind.FAILURE, message(cause), Sql.hint(cause).orElse(null), cause);
         this.sqlState = Objects.requireNonNullElse(cause.getSQLState(), "");
+    }
+
+    /** The driver's message, with the reason where it says only that there was no connection. */
+    private static String message(SQLException cause) {
+        String message = String.valueOf(cause.getMessage());
+        return cause.getCause() instanceof UnknownHostException ? ServerUrl.whyUnreachable(cause) : message;
     }
 
     /** PostgreSQL's SQLSTATE, such as 23505, or empty. */

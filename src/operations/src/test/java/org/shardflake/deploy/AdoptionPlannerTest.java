@@ -32,6 +32,7 @@ import org.shardflake.Spread;
 import org.shardflake.adoption.AdoptionPlan;
 import org.shardflake.adoption.AdoptionPlan.Goes;
 import org.shardflake.adoption.PlanFiles;
+import org.shardflake.adoption.ReferredFirst;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Sql;
@@ -190,6 +191,13 @@ class AdoptionPlannerTest {
         assertThat(differences).containsOnlyKeys("constraint Invoice.Invoice_Parent_fkey");
         assertThat(equal).isGreaterThan(30);
         assertThat(leftOut()).contains("Invoice: foreign key Invoice_Parent_fkey (Parent) to shard_0003.\"Invoice\"");
+        List<AdoptionPlan.Table> references = plan.tables().stream()
+                .filter(table -> table.goes() == Goes.REFERENCE)
+                .toList();
+        assertThat(ReferredFirst.sorted(
+                        references, ServerUrl.parse(postgres.database(1).uri())))
+                .extracting(placed -> placed.table().target() + (placed.refersToLater() ? " before" : ""))
+                .containsExactly("Artist", "Label before", "Album", "Employee", "Genre", "Track");
     }
 
     @Test
@@ -210,7 +218,10 @@ class AdoptionPlannerTest {
         deploy(schema("odd.sql"), "shard_0003.user.id");
 
         assertThat(differences).containsOnlyKeys("function g(integer)"); // its path
-        assertThat(leftOut()).contains("calc: rows that constraint nv refuses, which is NOT VALID");
+        assertThat(leftOut())
+                .contains(
+                        "calc: rows that constraint nv refuses, which is NOT VALID",
+                        "label: all its rows: an extension compares its primary key, by text");
         assertThat(equal).isGreaterThan(30);
     }
 

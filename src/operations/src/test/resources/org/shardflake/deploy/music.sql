@@ -1,5 +1,9 @@
 CREATE TABLE "Genre" ("GenreId" integer PRIMARY KEY, "Name" varchar(120));
-CREATE TABLE "Track" ("TrackId" integer PRIMARY KEY, "Name" varchar(200) NOT NULL, "GenreId" integer REFERENCES "Genre", "Unit Price" numeric(10, 2) NOT NULL);
+CREATE TABLE "Artist" ("ArtistId" integer PRIMARY KEY, "Name" varchar(120));
+CREATE TABLE "Album" ("AlbumId" integer PRIMARY KEY, "ArtistId" integer NOT NULL REFERENCES "Artist");
+CREATE TABLE "Label" ("LabelId" integer PRIMARY KEY, "Best" integer REFERENCES "Album");
+ALTER TABLE "Album" ADD "LabelId" integer REFERENCES "Label";
+CREATE TABLE "Track" ("TrackId" integer PRIMARY KEY, "AlbumId" integer REFERENCES "Album", "Name" varchar(200) NOT NULL, "GenreId" integer REFERENCES "Genre", "Unit Price" numeric(10, 2) NOT NULL);
 CREATE TABLE "Employee" ("EmployeeId" integer PRIMARY KEY, "LastName" varchar(20) NOT NULL, "ReportsTo" integer REFERENCES "Employee");
 CREATE TABLE "Customer" ("CustomerId" integer PRIMARY KEY, "FirstName" varchar(40) NOT NULL, "Email" varchar(60) NOT NULL UNIQUE,
                          "SupportRepId" integer REFERENCES "Employee");

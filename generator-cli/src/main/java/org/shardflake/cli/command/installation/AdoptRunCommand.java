@@ -110,7 +110,7 @@ final class AdoptRunCommand implements Callable<Integer> {
                 List<AdoptReport> reports = perform(adopter, adopter.tables());
                 output.print(
                         reports.stream().map(AdoptView::facts).toList(),
-                        () -> AdoptView.text(reports) + AdoptSteps.after(reports, its));
+                        () -> AdoptView.text(reports) + AdoptSteps.after(reports, its, planned.from(catalog)));
             }
         }
         return ExitCodes.OK;

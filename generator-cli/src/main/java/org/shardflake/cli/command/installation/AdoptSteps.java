@@ -16,6 +16,8 @@ import org.shardflake.adoption.AdoptionPlan.Goes;
 import org.shardflake.adoption.AdoptionPlan.Lookup;
 import org.shardflake.adoption.AdoptionPlan.Table;
 import org.shardflake.adoption.PlanFiles;
+import org.shardflake.adoption.ReferredFirst;
+import org.shardflake.server.ServerUrl;
 import org.shardflake.server.SqlText;
 
 /** The steps that follow those of {@code adopt plan} and {@code adopt run}, as commands to copy. */
@@ -43,22 +45,33 @@ final class AdoptSteps {
     }
 
     /** The steps after a run, each on a line. */
-    static String after(List<AdoptReport> reports, AdoptionPlan plan) {
+    static String after(List<AdoptReport> reports, AdoptionPlan plan, ServerUrl old) {
         List<String> steps = new ArrayList<>();
         if (reports.stream().anyMatch(report -> report.state() == AdoptState.FOLLOWING)) {
-            steps.addAll(ofReferenceTables(plan));
+            steps.addAll(ofReferenceTables(plan, old));
         } else if (reports.stream().allMatch(report -> report.state() == AdoptState.FINISHED)) {
             steps.addAll(ofLookups(plan));
         }
         return steps.isEmpty() ? "" : "\n" + String.join("\n", steps);
     }
 
-    private static List<String> ofReferenceTables(AdoptionPlan plan) {
+    private static List<String> ofReferenceTables(AdoptionPlan plan, ServerUrl old) {
+        List<Table> tables = plan.tables().stream()
+                .filter(table -> table.goes() == Goes.REFERENCE)
+                .toList();
         List<String> steps = new ArrayList<>();
-        for (Table table : plan.tables()) {
-            if (table.goes() == Goes.REFERENCE) {
-                steps.add("  psql OLD_URL -c 'COPY %s TO STDOUT' | psql HOME_URL -c 'COPY reference.%s FROM STDIN'"
-                        .formatted(table.name().sql(), SqlText.name(table.target())));
+        if (!tables.isEmpty()) {
+            for (ReferredFirst.Placed placed : ReferredFirst.sorted(tables, old)) {
+                Table table = placed.table();
+                // Its foreign key to the later table cannot be checked yet, and holds in the old database.
+                String unchecked = placed.refersToLater() ? "-c 'SET session_replication_role = replica' " : "";
+                steps.add("  psql OLD_URL -c %s | psql HOME_URL %s-c %s"
+                        .formatted(
+                                CliCommand.quoted("COPY %s TO STDOUT"
+                                        .formatted(table.name().sql())),
+                                unchecked,
+                                CliCommand.quoted(
+                                        "COPY reference.%s FROM STDIN".formatted(SqlText.name(table.target())))));
             }
         }
         if (!steps.isEmpty()) {

@@ -16,6 +16,7 @@ import org.shardflake.adoption.AdoptionPlanFile;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.FileFailure;
+import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Option;
 
 /** The options of commands that work on all tables of a plan. */
@@ -58,6 +59,11 @@ final class PlannedAdoptionMixin {
         }
     }
 
+    /** The database of the tables. */
+    ServerUrl from(CatalogMixin catalog) {
+        return catalog.parse(from);
+    }
+
     /** Connects to all servers. */
     DatabaseAdopter open(
             AdoptionPlan its, CatalogMixin catalog, int batchRows, int rowsPerSecond, AdoptListener listener) {
@@ -68,6 +74,6 @@ final class PlannedAdoptionMixin {
             throw CliException.usage(e);
         }
         ShardMap map = catalog.catalog().load();
-        return DatabaseAdopter.open(settings, catalog.parse(from), catalog.url(), map, catalog::urlOf, listener);
+        return DatabaseAdopter.open(settings, from(catalog), catalog.url(), map, catalog::urlOf, listener);
     }
 }
