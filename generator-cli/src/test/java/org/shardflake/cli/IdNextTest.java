@@ -208,15 +208,11 @@ class IdNextTest {
     void saysThatTheDatabaseIsMissing() {
         String url = postgres.database(0).uri().replaceFirst("/[^/]*$", "/nowhere");
 
-        assertThat(next(url, Map.of(), "--shard=7"))
-                .isEqualTo(new Result(
-                        1,
-                        "",
-                        """
+        assertThat(next(url, Map.of(), "--shard=7")).isEqualTo(new Result(1, "", """
                         error: server %s refused the connection: database "nowhere" does not exist
                         hint: check the database at the end of the URL; psql -l lists those of the server
-                        """
-                                .formatted(display(postgres.database(0)).replaceFirst("/[^/]*$", "/nowhere"))));
+                        """.formatted(
+                        display(postgres.database(0)).replaceFirst("/[^/]*$", "/nowhere"))));
     }
 
     @Test

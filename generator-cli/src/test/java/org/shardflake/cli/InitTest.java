@@ -159,14 +159,10 @@ class InitTest {
         String nowhere = installation.url(1).replaceFirst("/[^/]*$", "/nowhere");
 
         assertThat(installation.launch("init", "--server=db1=" + installation.url(0), "--server=db2=" + nowhere))
-                .isEqualTo(new Result(
-                        1,
-                        "",
-                        """
+                .isEqualTo(new Result(1, "", """
                         error: server %s refused the connection: database "nowhere" does not exist
                         hint: check the database at the end of the URL; psql -l lists those of the server
-                        """
-                                .formatted(nowhere)));
+                        """.formatted(nowhere)));
         assertThat(installation.query(0, DEPLOYED)).isEqualTo("f");
     }
 
