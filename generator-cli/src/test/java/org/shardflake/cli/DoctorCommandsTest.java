@@ -11,6 +11,7 @@ import java.io.InputStream;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Locale;
@@ -455,7 +456,7 @@ class DoctorCommandsTest {
                         .tag() + "_forward";
         String slot = " FROM pg_replication_slots WHERE slot_name = '%s'".formatted(name);
         shards.executeAsUser("db2", "ALTER SUBSCRIPTION %s DISABLE".formatted(name));
-        await().until(() -> shards.number("db1", "SELECT count(active_pid)" + slot) == 0);
+        await().atMost(Duration.ofMinutes(1)).until(() -> shards.number("db1", "SELECT count(active_pid)" + slot) == 0);
         shards.executeAsUser("db1", "SELECT pg_drop_replication_slot(slot_name)" + slot);
         shards.executeAsUser("db2", "ALTER SUBSCRIPTION %s ENABLE".formatted(name));
 

@@ -129,8 +129,10 @@ class ExporterIT {
                 cluster.server(0),
                 "INSERT INTO shard_0000.note (text) SELECT 'x' FROM generate_series(1, 100); SELECT pg_stat_force_next_flush()");
 
-        await().untilAsserted(() -> assertThat(scrape())
-                .contains("\nshardflake_server_rows_written_total{operation=\"insert\",server=\"db1\"} 100.0\n"));
+        await().atMost(Duration.ofMinutes(1))
+                .untilAsserted(() -> assertThat(scrape())
+                        .contains(
+                                "\nshardflake_server_rows_written_total{operation=\"insert\",server=\"db1\"} 100.0\n"));
         assertThat(scrape())
                 .contains(
                         "\nshardflake_catalog_up 1.0\n",
@@ -161,7 +163,8 @@ class ExporterIT {
             "\nshardflake_server_rows_written_total{operation=\"insert\",server=\"db1\"} 600.0\n",
             "\nshardflake_shard_rows_written_total{operation=\"insert\",server=\"db1\",shard=\"0\"} 600.0\n"
         };
-        await().untilAsserted(() -> assertThat(scrape()).contains(counted));
+        await().atMost(Duration.ofMinutes(1))
+                .untilAsserted(() -> assertThat(scrape()).contains(counted));
         NoteShards.execute(cluster.server(0), "DROP TABLE shard_0000.old");
 
         assertThat(scrape()).contains(counted);

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -104,8 +105,9 @@ class LocalCommandsTest {
         Path pidFile = local.resolve(name).resolve("data/postmaster.pid");
         long pid = Long.parseLong(Files.readAllLines(pidFile).get(0).strip());
         ProcessHandle.of(pid).orElseThrow().destroy();
-        await().until(() -> LocalCluster.in(local).servers().stream()
-                .noneMatch(server -> server.name().equals(name) && server.isRunning()));
+        await().atMost(Duration.ofMinutes(1))
+                .until(() -> LocalCluster.in(local).servers().stream()
+                        .noneMatch(server -> server.name().equals(name) && server.isRunning()));
     }
 
     @Test

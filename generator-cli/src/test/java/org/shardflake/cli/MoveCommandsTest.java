@@ -248,7 +248,8 @@ class MoveCommandsTest {
                 to go back: shardflake move cancel 1
                 to continue: shardflake move run --shards=2-4 --to=db2 --rate=10KB
                 """);
-        await().untilAsserted(
+        await().atMost(Duration.ofMinutes(1))
+                .untilAsserted(
                         () -> assertThat(launch("move", "status").out())
                                 .contains(" stopped ")
                                 .endsWith(

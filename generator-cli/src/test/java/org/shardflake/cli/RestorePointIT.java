@@ -383,7 +383,7 @@ class RestorePointIT {
 
         void stop() throws Exception {
             stopped = true;
-            running.get(2, TimeUnit.MINUTES);
+            running.get(6, TimeUnit.MINUTES);
         }
 
         @Override

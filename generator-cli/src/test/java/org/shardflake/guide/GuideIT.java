@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cluster.PostgresExtension;
 
 /** Runs every command of the guide, as {@link GuideReader} does; {@link IncidentsIT} runs the rest. */
-@Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 20, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GuideIT {
 
     private static final Path DOCS = Path.of("../src/docs").toAbsolutePath().normalize();

@@ -184,7 +184,8 @@ class MicrometerListenerTest {
             catalog.place(shards.map().shards(shards.map().server("db2")), "db1", "a test");
             catalog.removeServer("db2", "a test");
 
-            await().untilAsserted(() -> assertThat(serversOfPools()).containsExactlyInAnyOrder("db1", "db9"));
+            await().atMost(Duration.ofMinutes(1))
+                    .untilAsserted(() -> assertThat(serversOfPools()).containsExactlyInAnyOrder("db1", "db9"));
             assertThat(gauge("shardflake.map.version")).isEqualTo((double) catalog.version());
         }
     }

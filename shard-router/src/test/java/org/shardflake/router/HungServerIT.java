@@ -62,8 +62,8 @@ class HungServerIT {
         }
         router = shards.router()
                 .map(shards.map())
-                .connectionTimeout(Duration.ofSeconds(1))
-                .statementTimeout(Duration.ofSeconds(1))
+                .connectionTimeout(Duration.ofSeconds(3)) // for those of the healthy server, too
+                .statementTimeout(Duration.ofSeconds(3))
                 .closeTimeout(Duration.ofSeconds(1))
                 .build();
         for (int uid = 0; uid < SHARDS; uid++) {
@@ -71,7 +71,8 @@ class HungServerIT {
             router.write(user, tx -> Photos.insert(tx, user, "before"));
         }
         // A session that begins while the server is being stopped could go on.
-        await().until(() -> router.pools().stream().allMatch(pool -> pool.idle() == pool.size()));
+        await().atMost(Duration.ofMinutes(1))
+                .until(() -> router.pools().stream().allMatch(pool -> pool.idle() == pool.size()));
     }
 
     @AfterEach
@@ -115,7 +116,7 @@ class HungServerIT {
         try (Stream<ShardResult<Long>> results = router.scatter(
                 Scatter.allShards()
                         .parallelism(4)
-                        .deadline(Duration.ofSeconds(20))
+                        .deadline(Duration.ofSeconds(60))
                         .collectFailures(),
                 tx -> Photos.count(tx, tx.shard()))) {
             assertThat(results.filter(ShardResult.Value.class::isInstance).map(ShardResult::shard))
@@ -130,7 +131,7 @@ class HungServerIT {
 
         try (ShardRouter fresh = shards.router()
                 .map(shards.map())
-                .connectionTimeout(Duration.ofSeconds(1))
+                .connectionTimeout(Duration.ofSeconds(3))
                 .build()) {
             assertThatThrownBy(() -> fresh.read(7, tx -> Photos.count(tx, 7)))
                     .isInstanceOf(ServerUnavailableException.class);

@@ -140,11 +140,15 @@ final class PasswordRotationTest {
                 int before = asked.get();
                 String next = rotate(rotation);
                 // The source lags behind the servers, which have dropped the old password already.
-                await().pollInterval(Duration.ofMillis(2)).until(() -> asked.get() > before || !failures.isEmpty());
+                await().atMost(Duration.ofMinutes(1))
+                        .pollInterval(Duration.ofMillis(2))
+                        .until(() -> asked.get() > before || !failures.isEmpty());
                 current.set(next);
                 int since = asked.get();
                 cutTheRoutersOwnSessions();
-                await().pollInterval(Duration.ofMillis(2)).until(() -> asked.get() > since + 3 || !failures.isEmpty());
+                await().atMost(Duration.ofMinutes(1))
+                        .pollInterval(Duration.ofMillis(2))
+                        .until(() -> asked.get() > since + 3 || !failures.isEmpty());
             }
             over.countDown();
             old.get();
@@ -155,8 +159,9 @@ final class PasswordRotationTest {
             Server changed = PhotoShards.server(shards.database(1));
             catalog.changeServer(
                     new Server(changed.name(), changed.url(), Optional.empty(), Map.of("zone", "a")), "a test");
-            await().untilAsserted(() ->
-                    assertThat(router.map().version()).isEqualTo(catalog.load().version()));
+            await().atMost(Duration.ofMinutes(1))
+                    .untilAsserted(() -> assertThat(router.map().version())
+                            .isEqualTo(catalog.load().version()));
         } finally {
             threads.shutdownNow();
         }
@@ -242,10 +247,11 @@ final class PasswordRotationTest {
                 .connectionTimeout(Duration.ofMillis(500))
                 .build()) {
             // A busy machine may not complete a login in this time.
-            await().untilAsserted(() -> assertThatThrownBy(() -> router.read(1, tx -> Photos.count(tx, 1)))
-                    .isInstanceOf(AuthenticationFailedException.class)
-                    .hasMessageStartingWith("server db2 does not let user rotated log in: ")
-                    .hasMessageNotContaining("wrong 1"));
+            await().atMost(Duration.ofMinutes(1))
+                    .untilAsserted(() -> assertThatThrownBy(() -> router.read(1, tx -> Photos.count(tx, 1)))
+                            .isInstanceOf(AuthenticationFailedException.class)
+                            .hasMessageStartingWith("server db2 does not let user rotated log in: ")
+                            .hasMessageNotContaining("wrong 1"));
             assertThat(asked).hasValueGreaterThan(2);
         }
     }

@@ -116,8 +116,9 @@ class RouterFailuresTest {
                 }
             });
             waiting.start();
-            await().until(() ->
-                    small.pools().stream().mapToInt(PoolStatus::waiting).sum() == 1);
+            await().atMost(Duration.ofMinutes(1))
+                    .until(() ->
+                            small.pools().stream().mapToInt(PoolStatus::waiting).sum() == 1);
             waiting.interrupt();
             waiting.join();
             done.countDown();
@@ -341,7 +342,8 @@ class RouterFailuresTest {
         Connection lent = router.connection(ShardKey.shard(8));
 
         Future<?> closing = threads.submit(router::close);
-        await().untilAsserted(() -> assertThatIllegalStateException().isThrownBy(() -> router.read(7, tx -> 1)));
+        await().atMost(Duration.ofMinutes(1))
+                .untilAsserted(() -> assertThatIllegalStateException().isThrownBy(() -> router.read(7, tx -> 1)));
         assertThat(closing).isNotDone();
         goOn.countDown();
         assertThat(work.get()).isPositive();

@@ -47,6 +47,7 @@ import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
 import org.shardflake.router.exception.CommitOutcomeUnknownException;
+import org.shardflake.router.exception.PoolExhaustedException;
 import org.shardflake.router.exception.ServerUnavailableException;
 import org.shardflake.router.exception.ShardFencedException;
 import org.shardflake.router.exception.ShardSqlException;
@@ -57,7 +58,7 @@ class ShardRouterIT {
 
     private static final int SERVERS = 3;
     private static final int THREADS = 32;
-    private static final Duration SOON = Duration.ofSeconds(20);
+    private static final Duration SOON = Duration.ofMinutes(2);
 
     @RegisterExtension
     static final PostgresExtension postgres =
@@ -288,7 +289,7 @@ class ShardRouterIT {
     void failsOnlyForTheShardsOfAServerThatIsDown() throws Exception {
         assumeThat(shards.database(2).server().canRestart()).isTrue();
         try (ShardRouter router =
-                router().connectionTimeout(Duration.ofMillis(500)).build()) {
+                router().connectionTimeout(Duration.ofSeconds(2)).build()) {
             PhotoLoad load = PhotoLoad.start(router, THREADS);
             try (load) {
                 load.awaitMore(500);
@@ -308,6 +309,7 @@ class ShardRouterIT {
                     .extracting(PhotoLoad.Failure::cause)
                     .allMatch(cause -> cause instanceof SQLException
                             || cause instanceof ServerUnavailableException
+                            || cause instanceof PoolExhaustedException
                             || cause instanceof ShardSqlException
                             || cause instanceof CommitOutcomeUnknownException);
         }

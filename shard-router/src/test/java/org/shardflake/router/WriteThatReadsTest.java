@@ -164,7 +164,8 @@ class WriteThatReadsTest {
     /** Two rows more on the new server, and the router has not heard of it. */
     private void moveUnheard() throws SQLException {
         // Half a second after its start the router listens, and asks for the map once more.
-        await().until(() -> router.mapHealth().age().toNanos() < System.nanoTime() - built);
+        await().atMost(Duration.ofMinutes(1))
+                .until(() -> router.mapHealth().age().toNanos() < System.nanoTime() - built);
         execute(catalogDatabase, """
                 CREATE OR REPLACE FUNCTION shardflake_catalog.record_change() RETURNS bigint LANGUAGE sql
                 BEGIN ATOMIC

@@ -76,8 +76,8 @@ class ServerWatchTest {
 
     @Test
     void aStatementMayTakeLongWhileItsServerAnswers() throws Exception {
-        try (Socket socket = connected(new ServerWatch(Duration.ofMillis(100), Duration.ofMillis(300)))) {
-            socket.setSoTimeout(3000);
+        try (Socket socket = connected(new ServerWatch(Duration.ofMillis(400), Duration.ofMillis(1500)))) {
+            socket.setSoTimeout(5000);
 
             // The server says nothing before the client has begun; it is asked many times meanwhile.
             assertThat(catchThrowable(() -> socket.getInputStream().read()))

@@ -147,7 +147,12 @@ class ChangeReaderIT {
                 writers.add(threads.submit(() -> write(router, new Random(seed), stopped)));
             }
             while (written.get() < AHEAD / 2) {
-                Thread.onSpinWait();
+                for (Future<?> writer : writers) {
+                    if (writer.isDone()) {
+                        writer.get(); // It failed: it was not stopped.
+                    }
+                }
+                Thread.sleep(5);
             }
             try (ChangeReader reader =
                     ChangeReader.beginWithSnapshot(shards.catalogUrl(), server -> url(server.name()), NAME)) {
@@ -224,7 +229,8 @@ class ChangeReaderIT {
         List<Server> others = new ArrayList<>(servers);
         others.remove(source);
         Server target = others.get(random.nextInt(others.size()));
-        AtomicInteger failing = new AtomicInteger(random.nextInt(3));
+        boolean first = crashing && crashes.get() == 0; // There must be one.
+        AtomicInteger failing = new AtomicInteger(first ? 1 + random.nextInt(2) : random.nextInt(3));
         MoveStep where = List.of(MoveStep.FENCED, MoveStep.DRAINED, MoveStep.STAGED, MoveStep.SWITCHED)
                 .get(random.nextInt(4));
         boolean killed = random.nextBoolean();

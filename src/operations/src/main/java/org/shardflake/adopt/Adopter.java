@@ -605,9 +605,9 @@ public final class Adopter implements AutoCloseable {
         lock(connection, table.name());
     }
 
-    /** Takes a table's lock, which lasts until the connection ends. */
+    /** Takes a table's lock, which lasts until the connection ends; a server takes a moment to see that. */
     static void lock(Connection connection, String table) throws SQLException {
-        Optional<String> holder = new AdvisoryLock("shardflake adopt " + table).take(connection, Duration.ZERO);
+        Optional<String> holder = new AdvisoryLock("shardflake adopt " + table).take(connection, Duration.ofSeconds(5));
         if (holder.isPresent()) {
             throw new AdoptRefusedException(
                     "another run is adopting %s just now: %s holds its lock".formatted(table, holder.get()),

@@ -542,7 +542,8 @@ class SchemaDeployerTest {
                     false,
                     RowChecks.RECORDED);
             Future<DeployReport> deploying = thread.submit(() -> fixture.deploy(more, fixture.targets(), settings));
-            await().pollInterval(Duration.ofMillis(5))
+            await().atMost(Duration.ofMinutes(1))
+                    .pollInterval(Duration.ofMillis(5))
                     .until(() -> !fixture.text(
                                     3,
                                     "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'photo'::regclass")
@@ -566,7 +567,8 @@ class SchemaDeployerTest {
         ExecutorService thread = Executors.newSingleThreadExecutor();
         Future<DeployReport> deploying =
                 thread.submit(() -> fixture.deploy(more, fixture.targets().subList(0, 1), fixture.settings()));
-        await().until(() -> fixture.text(0, "SELECT count(*)" + sleepers).equals("2"));
+        await().atMost(Duration.ofMinutes(1))
+                .until(() -> fixture.text(0, "SELECT count(*)" + sleepers).equals("2"));
 
         fixture.execute(0, "SELECT pg_terminate_backend(min(pid))" + sleepers);
 

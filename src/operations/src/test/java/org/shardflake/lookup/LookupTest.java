@@ -349,10 +349,11 @@ class LookupTest {
             assertThatThrownBy(() -> names.find(value)).isInstanceOf(IllegalArgumentException.class);
         }
         // A router asks the catalog again half a second after it has asked.
-        await().untilAsserted(() -> assertThatThrownBy(
-                        () -> router.lookup("account.uid").findAll("1"))
-                .isInstanceOf(ShardflakeException.class)
-                .hasMessage("lookup account.uid is filling, so rows may be missing in it"));
+        await().atMost(Duration.ofMinutes(1))
+                .untilAsserted(() -> assertThatThrownBy(
+                                () -> router.lookup("account.uid").findAll("1"))
+                        .isInstanceOf(ShardflakeException.class)
+                        .hasMessage("lookup account.uid is filling, so rows may be missing in it"));
         try (ShardRouter without = ShardRouter.builder().map(router.map()).build()) {
             assertThatThrownBy(() -> without.lookup("name")).hasMessageContaining("a map that never changes");
         }
@@ -372,7 +373,9 @@ class LookupTest {
                 "INSERT INTO ${shard.schema}.account (uid, tag) SELECT uid, concat('astray ', uid) FROM (VALUES (1), (NULL)) a (uid) WHERE '${shard.schema}' = 'shard_0000' RETURNING ''");
         lookups.create(LookupFixture.plan("tag", true));
         // A router that was asked for another that there is not asks the catalog again half a second later.
-        Lookup tags = await().ignoreExceptions().until(() -> router.lookup("account.tag"), lookup -> true);
+        Lookup tags = await().atMost(Duration.ofMinutes(1))
+                .ignoreExceptions()
+                .until(() -> router.lookup("account.tag"), lookup -> true);
         BackfillReport refused = lookups.backfill("account.tag", new BackfillSettings(2, 0), rows -> {});
         assertThat(refused.claimed()).isEqualTo(28);
         assertThat(refused.refused()).isEqualTo(4);
@@ -397,7 +400,8 @@ class LookupTest {
         assertThat(lookups.backfill("account.tag", BackfillSettings.DEFAULT, rows -> {}))
                 .isEqualTo(new BackfillReport(27, 0, List.of()));
         // This router, too, asks for the state again half a second later.
-        Optional<LookupEntry> first = await().ignoreExceptions().until(() -> tags.find("tag 1"), found -> true);
+        Optional<LookupEntry> first =
+                await().atMost(Duration.ofMinutes(1)).ignoreExceptions().until(() -> tags.find("tag 1"), found -> true);
         assertThat(first).map(LookupEntry::uid).contains(1L);
         long id = first.orElseThrow().id();
         claim(tags, "another", 1, id);

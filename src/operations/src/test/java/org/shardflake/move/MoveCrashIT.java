@@ -77,7 +77,7 @@ class MoveCrashIT {
 
     @Test
     @Tag("full")
-    @Timeout(value = 20, unit = TimeUnit.MINUTES)
+    @Timeout(value = 30, unit = TimeUnit.MINUTES)
     void everyStepSurvivesTheDeathOfEverybody() throws Exception {
         Map<MoveStep, Map<Victim, String>> outcomes = new EnumMap<>(MoveStep.class);
         underLoad(load -> {

@@ -227,9 +227,10 @@ class MoveTroubleTest {
     @Test
     @Tag("full")
     void aCutoverNamesTheTransactionsThatItWaitsFor() throws SQLException {
+        Mover patient = shards.mover(AccountShards.patient(Duration.ofMinutes(1)), listener);
         Mover mover = shards.mover(AccountShards.patient(Duration.ofSeconds(3)), listener);
-        Move move = mover.record("db1", "db2", ShardSet.of(1), "");
-        mover.follow(move.id());
+        Move move = patient.record("db1", "db2", ShardSet.of(1), "");
+        patient.follow(move.id());
         try (Connection writer = session("a long report")) {
             writer.setAutoCommit(false);
             Sql.execute(writer, "INSERT INTO shard_0001.account (uid) VALUES (1)");
@@ -243,7 +244,7 @@ class MoveTroubleTest {
         assertThat(told)
                 .anyMatch(line ->
                         line.startsWith("shard 1 is cut over when transactions") && line.contains("(a long report)"));
-        mover.cancel(move.id(), Mover.End.BACK);
+        patient.cancel(move.id(), Mover.End.BACK);
     }
 
     /** Its target is away, for which a cutover waits in vain. */

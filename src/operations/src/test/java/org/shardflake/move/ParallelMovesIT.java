@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,11 +58,10 @@ class ParallelMovesIT {
     }
 
     /** Counts moves and cutovers that are in progress at once. */
-    private static final class Overlap implements ParallelMoves.Watcher {
+    private final class Overlap implements ParallelMoves.Watcher {
 
         private final AtomicInteger moves = new AtomicInteger();
         private final AtomicInteger mostMoves = new AtomicInteger();
-        private final AtomicInteger cutovers = new AtomicInteger();
         private final AtomicInteger mostCutovers = new AtomicInteger();
         private final Queue<String> limits = new ConcurrentLinkedQueue<>();
 
@@ -75,19 +75,9 @@ class ParallelMovesIT {
             return new MoveListener() {
                 @Override
                 public void reached(MoveStep step) {
-                    if (step == MoveStep.ARMED) {
-                        up(cutovers, mostCutovers);
+                    if (step == MoveStep.ARMED) { // It was recorded in its turn, in which the record ends, too.
+                        mostCutovers.accumulateAndGet(cutovers(), Math::max);
                     }
-                }
-
-                @Override
-                public void cutOver(int shard, String server, Duration pause, int attempts) {
-                    cutovers.decrementAndGet();
-                }
-
-                @Override
-                public void attemptFailed(int shard, String reason) {
-                    cutovers.decrementAndGet();
                 }
             };
         }
@@ -105,6 +95,15 @@ class ParallelMovesIT {
         @Override
         public void ended(Move move, Duration took) {
             moves.decrementAndGet();
+        }
+    }
+
+    private int cutovers() {
+        try {
+            return (int) shards.catalogNumber(
+                    "SELECT count(*) FROM shardflake_catalog.move_shard WHERE phase = 'cutting over'");
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
         }
     }
 
@@ -175,7 +174,7 @@ class ParallelMovesIT {
                 Duration.ofSeconds(10),
                 Duration.ofMillis(90),
                 Duration.ofMillis(30),
-                Duration.ofSeconds(2),
+                Duration.ofSeconds(20), // The others wait as long, for what takes them a moment.
                 true);
         AtomicBoolean armed = new AtomicBoolean(true);
         ParallelMoves.Watcher killer = new ParallelMoves.Watcher() {

@@ -51,7 +51,7 @@ class AutoRebalanceTest {
      */
     private static final int USUAL_DELAY = 10;
 
-    private static final int LONG_DELAY = 300;
+    private static final int LONG_DELAY = 600;
 
     /** Percent, for servers with these delays. */
     private static final int SLOWER = 200;

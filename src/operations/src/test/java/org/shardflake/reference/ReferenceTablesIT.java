@@ -533,8 +533,9 @@ class ReferenceTablesIT {
                 Duration.ofMillis(30),
                 Duration.ofSeconds(2),
                 true));
-        Move move = impatient.beginOrResume("db1", "db3", ShardSet.of(2), "a test");
-        impatient.follow(move.id());
+        Mover patient = fixture.mover();
+        Move move = patient.beginOrResume("db1", "db3", ShardSet.of(2), "a test");
+        patient.follow(move.id());
         fixture.execute(
                 "db1",
                 "INSERT INTO shardflake_catalog.reference_delete (table_name, key) VALUES ('reference.country', '{XX}')");
@@ -542,7 +543,6 @@ class ReferenceTablesIT {
                 .isThrownBy(() -> impatient.cutOver(move.id(), ShardSet.of(2)))
                 .withMessageContaining("a row of a reference table is being deleted");
         fixture.execute("db1", "DELETE FROM shardflake_catalog.reference_delete");
-        Mover patient = fixture.mover();
         patient.carryOut(patient.beginOrResume("db1", "db3", ShardSet.of(2), "a test"), false);
     }
 

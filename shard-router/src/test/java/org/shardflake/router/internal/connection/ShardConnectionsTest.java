@@ -56,7 +56,9 @@ class ShardConnectionsTest {
 
     private static ShardConnections connections(int size, int timeoutMillis) {
         ShardConnections connections = new ShardConnections(config(size, timeoutMillis), true);
-        await().pollInterval(Duration.ofMillis(5)).until(() -> connections.idle() == size);
+        await().atMost(Duration.ofMinutes(1))
+                .pollInterval(Duration.ofMillis(5))
+                .until(() -> connections.idle() == size);
         return connections;
     }
 
@@ -138,7 +140,7 @@ class ShardConnectionsTest {
         config.setPassword("few");
         ExecutorService threads = Executors.newCachedThreadPool();
         try (ShardConnections connections = new ShardConnections(config, true)) {
-            await().until(() -> connections.idle() == 2);
+            await().atMost(Duration.ofMinutes(1)).until(() -> connections.idle() == 2);
             List<Future<Integer>> used = new ArrayList<>();
             for (int i = 0; i < 6; i++) {
                 int first = i;
@@ -176,10 +178,12 @@ class ShardConnectionsTest {
             config.setUsername("failing");
             config.setPassword("failing");
             try (ShardConnections connections = new ShardConnections(config, true)) {
-                await().until(() -> connections.idle() == 1);
+                await().atMost(Duration.ofMinutes(1)).until(() -> connections.idle() == 1);
                 ShardConnections.Loan open = connections.lend(0);
                 Future<Integer> waiting = threads.submit(() -> use(connections, 1));
-                await().pollInterval(Duration.ofMillis(1)).until(() -> connections.waiting() > 0);
+                await().atMost(Duration.ofMinutes(1))
+                        .pollInterval(Duration.ofMillis(1))
+                        .until(() -> connections.waiting() > 0);
                 statement.execute("ALTER ROLE failing CONNECTION LIMIT 0");
                 open.giveBack(false);
                 Thread.sleep(300); // So long that an impatient one has given up.
@@ -220,7 +224,7 @@ class ShardConnectionsTest {
         ShardConnections.Loan only = connections.lend(1);
         ExecutorService threads = Executors.newCachedThreadPool();
         Future<?> waiting = threads.submit(() -> connections.lend(2));
-        await().until(() -> connections.waiting() == 1);
+        await().atMost(Duration.ofMinutes(1)).until(() -> connections.waiting() == 1);
 
         threads.execute(connections::close);
 
@@ -317,7 +321,8 @@ class ShardConnectionsTest {
             assertThat(done).as("seed %s", seed).hasValueGreaterThan(100);
             assertThat(lent).isEmpty();
             assertThat(connections.waiting()).isZero();
-            await().pollInterval(Duration.ofMillis(5))
+            await().atMost(Duration.ofMinutes(1))
+                    .pollInterval(Duration.ofMillis(5))
                     .untilAsserted(() -> assertThat(connections.idle()).isEqualTo(SIZE));
             assertThat(connections.active()).isZero();
             lendAll(connections);
