@@ -426,6 +426,11 @@ class AdoptSlicesTest {
             }
 
             @Override
+            public void rehearsed(SliceReport report) {
+                step();
+            }
+
+            @Override
             public void cameBack(SliceReport report) {
                 step();
             }

@@ -223,7 +223,7 @@ class FlywayCommandsTest {
                         "2 tables by account.uid: 2 into the shards, 0 reference tables, 0 stay",
                         "Flyway's history, public.flyway_schema_history, whose last version is 1",
                         "Liquibase's history, public.databasechangelog, whose last changeset is db/app.sql::2::ann",
-                        "shardflake schema deploy --changelog flyway:DIRECTORY --flyway-history "
+                        "shardflake schema deploy --changelog flyway:db/migration --flyway-history "
                                 + plans.resolve("adoption.flyway.yaml"));
 
         String history = "--flyway-history=" + plans.resolve("adoption.flyway.yaml");

@@ -95,7 +95,8 @@ public final class CliCommand implements Serializable {
     public static final CliCommand RESTORE_POINT_LIST = form("restore-point list");
     public static final CliCommand SCHEMA_CHECK = form("schema check");
     public static final CliCommand SCHEMA_DEPLOY = form("schema deploy --changelog FILE");
-    public static final CliCommand SCHEMA_DEPLOY_HISTORY = form("schema deploy --changelog DIR --flyway-history FILE");
+    public static final CliCommand SCHEMA_DEPLOY_HISTORY =
+            form("schema deploy --changelog flyway:db/migration --flyway-history FILE");
     public static final CliCommand SCHEMA_DEPLOY_OUT_OF_ORDER = form("schema deploy --out-of-order --changelog FILE");
     public static final CliCommand SCHEMA_DEPLOY_PUBLIC = form("schema deploy --allow-public --changelog FILE");
     public static final CliCommand SCHEMA_DEPLOY_SEARCH = form("schema deploy --search-path DIR --changelog FILE");

@@ -20,6 +20,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -305,7 +306,10 @@ public final class DatabaseAdopter implements AutoCloseable {
     public CutoverReport rehearse(ShardSet shards) {
         return Sql.translating(() -> {
             lock();
-            onAll(tables, Adopter::checkFollowing);
+            onAll(tables, adopter -> {
+                adopter.checkFollowing();
+                adopter.plan(); // A cutover would refuse the same.
+            });
             bringOver(tables);
             onAll(tables, Adopter::checkReferences);
             try (SliceCutover cutover = SliceCutover.open(tables, sessions, settings.batchRows(), listener)) {
@@ -372,7 +376,8 @@ public final class DatabaseAdopter implements AutoCloseable {
             onAll(tables, Adopter::checkFollowing);
             bringOver(tables);
             Map<String, SliceComparison> comparisons = new ConcurrentHashMap<>();
-            tables.forEach(table -> comparisons.put(table.name(), new SliceComparison()));
+            AtomicInteger suspects = new AtomicInteger();
+            tables.forEach(table -> comparisons.put(table.name(), new SliceComparison(suspects)));
             List<Routes.Placed> left = tables;
             for (int search = 0; search < SEARCHES && !left.isEmpty(); search++) {
                 onAll(left, adopter -> adopter.search(Objects.requireNonNull(comparisons.get(adopter.name()))));

@@ -13,6 +13,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
@@ -34,18 +35,29 @@ final class SliceComparison {
     /** The number of suspects of a search that are kept. */
     private static final int SUSPECTS = 100_000;
 
+    /** The number of suspects that the comparisons of all tables keep together, if each has a few. */
+    private static final int SUSPECTS_OF_ALL = 500_000;
+
+    private static final int FEW = 1_000;
+
     /** The number of rows that differ and are named. */
     private static final int NAMED = 1_000;
 
     /** The number of rows in one statement. */
     private static final int ROWS_AT_A_TIME = 500;
 
+    private final AtomicInteger ofAll;
     private final TreeMap<Integer, Set<Suspect>> suspects = new TreeMap<>();
     private final Map<Integer, Found> found = new TreeMap<>();
     private final TreeSet<Integer> unsearched = new TreeSet<>();
     private long named;
     private long rows;
     private int shards;
+
+    /** @param ofAll how many suspects the comparisons of all tables keep */
+    SliceComparison(AtomicInteger ofAll) {
+        this.ofAll = ofAll;
+    }
 
     /** A row by its text as PostgreSQL writes a row of the primary key, and the values of that. */
     private record Suspect(String text, List<String> key) implements Comparable<Suspect> {
@@ -55,7 +67,7 @@ final class SliceComparison {
             // The first value is the shard, a number.
             return new Suspect(
                     "(" + difference.key().substring(difference.key().indexOf(',') + 1),
-                    values.subList(1, values.size()));
+                    List.copyOf(values.subList(1, values.size())));
         }
 
         @Override
@@ -87,6 +99,7 @@ final class SliceComparison {
         shards = digests.found().size();
         unsearched.clear();
         unsearched.addAll(digests.differing());
+        unsearched.removeAll(found.keySet()); // Or their rows would be counted once more.
         for (ShardTables server : servers.all()) {
             List<Integer> its =
                     unsearched.stream().filter(server.shards()::contains).toList();
@@ -106,7 +119,7 @@ final class SliceComparison {
 
     private void search(DifferenceSearch search, OldTable old, ShardTables server, List<Integer> some)
             throws SQLException {
-        if (suspects() >= SUSPECTS) {
+        if (isFull()) {
             return;
         }
         boolean areAll = Sql.inTransaction(
@@ -121,9 +134,16 @@ final class SliceComparison {
     private boolean suspect(List<Difference> some) {
         for (Difference difference : some) {
             int shard = Integer.parseInt(difference.keyValues().get(0));
-            suspects.computeIfAbsent(shard, first -> new TreeSet<>()).add(Suspect.of(difference));
+            if (suspects.computeIfAbsent(shard, first -> new TreeSet<>()).add(Suspect.of(difference))) {
+                ofAll.incrementAndGet();
+            }
         }
-        return suspects() < SUSPECTS;
+        return !isFull();
+    }
+
+    private boolean isFull() {
+        long its = suspects();
+        return its >= SUSPECTS || (its >= FEW && ofAll.get() >= SUSPECTS_OF_ALL);
     }
 
     private long suspects() {
@@ -187,6 +207,7 @@ final class SliceComparison {
                     }
                 }
             }
+            ofAll.addAndGet(left.size() - its.size());
             if (left.isEmpty()) {
                 suspects.remove(shard);
             } else {

@@ -13,12 +13,14 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.shardflake.Advice;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Plural;
+import org.shardflake.jdbc.Sql;
 
 /**
  * Lets shards leave the old database one by one, while it is in use. For one thread, and several tables at a time: each is prepared
@@ -42,13 +44,16 @@ final class SliceCutover implements AutoCloseable {
 
     private record Table(Routes.Placed placed, Adopter adopter, Adoption adoption, Rows rows) {}
 
+    private final List<AdoptSession> sessions;
     private final SliceFence fence;
     private final FencedShards fenced;
     private final AdoptListener listener;
     private final List<Table> tables = new ArrayList<>();
     private final int shardCount;
 
-    private SliceCutover(AdoptSession session, AdoptListener listener) {
+    private SliceCutover(List<AdoptSession> sessions, AdoptListener listener) {
+        AdoptSession session = sessions.get(0);
+        this.sessions = sessions;
         this.shardCount = session.map().sharding().shardCount();
         this.fence = new SliceFence(session.old());
         this.fenced = new FencedShards(session);
@@ -63,8 +68,9 @@ final class SliceCutover implements AutoCloseable {
     static SliceCutover open(
             List<Routes.Placed> tables, List<AdoptSession> sessions, int batchRows, AdoptListener listener)
             throws SQLException {
-        SliceCutover cutover = new SliceCutover(sessions.get(0), listener);
+        SliceCutover cutover = new SliceCutover(sessions, listener);
         try {
+            Sql.execute(sessions.get(0).old(), SliceFence.NOTICE);
             for (Routes.Placed table : tables) {
                 AdoptSession session = sessions.get(cutover.tables.size() % sessions.size());
                 AdoptSettings one = new AdoptSettings(
@@ -143,7 +149,8 @@ final class SliceCutover implements AutoCloseable {
      */
     private Map<Table, SliceComparison> compare(Set<Integer> wanted) throws SQLException {
         Map<Table, SliceComparison> comparisons = new HashMap<>();
-        tables.forEach(table -> comparisons.put(table, new SliceComparison()));
+        AtomicInteger suspects = new AtomicInteger();
+        tables.forEach(table -> comparisons.put(table, new SliceComparison(suspects)));
         List<Table> left = tables;
         for (int search = 0; search < SEARCHES && !left.isEmpty(); search++) {
             for (Table table : left) {
@@ -177,6 +184,7 @@ final class SliceCutover implements AutoCloseable {
         for (Table table : tables) {
             table.adopter().learnForeignKeys(shard);
         }
+        limitWaits(shard);
         for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
             bringRest();
             long begun = System.nanoTime();
@@ -199,6 +207,14 @@ final class SliceCutover implements AutoCloseable {
                 "shard %s could not leave: transactions that write to its rows do not end".formatted(shard),
                 Advice.of(
                         "find them in pg_stat_activity by their xact_start, end them, and run the same command again"));
+    }
+
+    /** Writers wait for all sessions, and a server sees no deadlock that several of them are part of. */
+    private void limitWaits(int shard) throws SQLException {
+        for (AdoptSession session : sessions) {
+            Sql.execute(session.old(), SliceFence.IN_TIME);
+            Sql.execute(new FencedShards(session).connection(shard), SliceFence.IN_TIME);
+        }
     }
 
     private void bringRest() throws SQLException {

@@ -37,6 +37,19 @@ final class SliceFence {
 
     private static final String LOCK_NOT_AVAILABLE = "55P03";
 
+    /** Ends waits for the locks of tables, since writers of a slice wait for the session that works on it. */
+    static final String IN_TIME = "SET lock_timeout = '10s'";
+
+    /**
+     * A machine that is gone is noticed after 5 + 3 * 3 seconds. A process that is gone is noticed within a second, also while a statement runs, where
+     * PostgreSQL can look for that.
+     */
+    static final String NOTICE = """
+            SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;
+            SELECT set_config('client_connection_check_interval', '1s', false)
+             WHERE current_setting('client_connection_check_interval', true) IS NOT NULL AND version() ~ 'linux'
+            """;
+
     private static final String INSTALL = """
             CREATE TABLE IF NOT EXISTS shardflake_adopt.slice (shard integer PRIMARY KEY, over_since timestamptz);
             COMMENT ON TABLE shardflake_adopt.slice IS 'The slices of this database by shard, and since when the rows of each live in the shard';
@@ -341,8 +354,8 @@ final class SliceFence {
             // One implicit transaction: a failure takes the setting back.
             Sql.execute(
                     connection,
-                    "SET lock_timeout = %s; SELECT pg_advisory_lock(%s, %s); SET lock_timeout = 0"
-                            .formatted(patience.toMillis(), LOCK_CLASS, shard % LOCKS));
+                    "SET lock_timeout = %s; SELECT pg_advisory_lock(%s, %s); %s"
+                            .formatted(patience.toMillis(), LOCK_CLASS, shard % LOCKS, IN_TIME));
             return true;
         } catch (SQLException e) {
             if (!LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {

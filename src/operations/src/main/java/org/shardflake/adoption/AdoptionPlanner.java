@@ -5,6 +5,7 @@
 package org.shardflake.adoption;
 
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -16,6 +17,7 @@ import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.adoption.AdoptionPlan.Changelogs;
 import org.shardflake.adoption.AdoptionPlan.Goes;
 import org.shardflake.adoption.AdoptionPlan.Ids;
@@ -68,22 +70,36 @@ public final class AdoptionPlanner {
      * @throws ShardflakeException if there is no such key, or if no key can be proposed
      */
     static Proposal propose(ServerUrl url, @Nullable String key, @Nullable String statements, Changelogs changelogs) {
+        List<AppliedMigrations> before =
+                Sql.translating(() -> Sql.with(url.connect("shardflake adopt plan"), AdoptionPlanner::applied));
         Assessment assessment = Assessor.assess(url, key, statements);
         return Sql.translating(() -> {
             try (Connection connection = url.connect("shardflake adopt plan");
                     Sql.Ending ending = Sql.rollingBack(connection)) {
                 Sql.execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
                 SourceCatalog catalog = SourceCatalog.read(connection);
-                List<AppliedMigrations> applied = new ArrayList<>();
-                for (String table : AppliedMigrations.tables(connection)) {
-                    applied.add(AppliedMigrations.read(connection, table));
+                List<AppliedMigrations> applied = applied(connection);
+                if (!applied.equals(
+                        before)) { // The assessment may lack tables of which the history says that shards have them.
+                    throw new ShardflakeException(
+                            Kind.PRECONDITION,
+                            "Flyway has changed its history while the database was assessed. Nothing was written",
+                            "run this again when no migration is running",
+                            null);
                 }
                 return new Proposal(
-                        new AdoptionPlanner(assessment, catalog, changelogs).plan(applied),
-                        catalog,
-                        List.copyOf(applied));
+                        new AdoptionPlanner(assessment, catalog, changelogs).plan(applied), catalog, applied);
             }
         });
+    }
+
+    /** Flyway's histories. */
+    private static List<AppliedMigrations> applied(Connection connection) throws SQLException {
+        List<AppliedMigrations> applied = new ArrayList<>();
+        for (String table : AppliedMigrations.tables(connection)) {
+            applied.add(AppliedMigrations.read(connection, table));
+        }
+        return List.copyOf(applied);
     }
 
     private AdoptionPlan plan(List<AppliedMigrations> applied) {

@@ -113,13 +113,15 @@ public final class PlanFiles {
         Map<String, Object> digests = new LinkedHashMap<>();
         Map<Path, String> texts = new LinkedHashMap<>();
         Map<String, Object> madeDigests = mapping(made.get("changesets"));
-        add(texts, digests, madeDigests, plan.changelogs().shards(), shards);
-        if (plan.changelogs().reference() != null) {
-            add(texts, digests, madeDigests, plan.changelogs().reference(), reference);
-        }
         Path historyFile = besides(".flyway.yaml");
-        if (proposal.applied().size() == 1) {
-            addHistory(texts, historyFile, proposal.applied().get(0));
+        boolean isOlder = isOlder(historyFile, proposal.applied());
+        add(texts, digests, madeDigests, plan.changelogs().shards(), shards, !isOlder || mayRewrite);
+        if (plan.changelogs().reference() != null) {
+            add(texts, digests, madeDigests, plan.changelogs().reference(), reference, true);
+        }
+        boolean hasHistory = proposal.applied().size() == 1;
+        if (hasHistory) {
+            addHistory(texts, historyFile, proposal.applied().get(0), isOlder);
         }
         texts.put(file.resolveSibling(AdoptionPlanFile.SCHEMA_FILE), AdoptionPlanFile.schema());
         texts.put(file, AdoptionPlanFile.format(plan));
@@ -136,18 +138,32 @@ public final class PlanFiles {
         for (Map.Entry<Path, String> text : texts.entrySet()) {
             write(text.getKey(), text.getValue());
         }
-        return new Report(plan, written, kept, Optional.of(historyFile).filter(Files::exists));
+        return new Report(plan, written, kept, Optional.of(historyFile).filter(its -> hasHistory && Files.exists(its)));
+    }
+
+    /** Whether Flyway has applied migrations since the file was written. Line ends may differ: Git changes them. */
+    private static boolean isOlder(Path path, List<AppliedMigrations> applied) throws IOException {
+        try {
+            return applied.size() == 1
+                    && Files.exists(path)
+                    && !AppliedMigrations.read(path).equals(applied.get(0));
+        } catch (IllegalArgumentException e) {
+            throw invalid(e);
+        }
     }
 
     /** Adds Flyway's history as it is now, unless the changelogs may be older: shards then still need what was applied since. */
-    private void addHistory(Map<Path, String> texts, Path path, AppliedMigrations applied) throws IOException {
-        String now = applied.format();
+    private void addHistory(Map<Path, String> texts, Path path, AppliedMigrations applied, boolean isOlder) {
         boolean exists = Files.exists(path);
-        if (exists && Files.readString(path).equals(now)) {
+        if (exists && !isOlder) {
             return;
         }
-        if (kept.isEmpty() && (!exists || mayRewrite)) {
-            texts.put(path, now);
+        if (kept.isEmpty() ? !exists || mayRewrite : !exists && mayRewrite) {
+            texts.put(path, applied.format());
+        } else if (exists && mayRewrite) {
+            kept.add(
+                    "%s: the last version is now %s, and changesets that were edited may be older. Bring them up to date, remove this file, and make everything again"
+                            .formatted(path, applied.last().orElse("none")));
         } else if (exists) {
             kept.add(
                     "%s: Flyway has applied migrations since, which shards get by running them; the last version is now %s"
@@ -255,13 +271,18 @@ public final class PlanFiles {
         return mapping;
     }
 
-    /** Adds a changelog with the changesets that are new, and the ones that may be made again. */
+    /**
+     * Adds a changelog with the changesets that are new, and the ones that may be made again.
+     *
+     * @param mayGrow whether new changesets are added; if not, a migration that shards will run makes the same
+     */
     private void add(
             Map<Path, String> texts,
             Map<String, Object> digests,
             Map<String, Object> madeDigests,
             String name,
-            Changelog fresh)
+            Changelog fresh,
+            boolean mayGrow)
             throws IOException {
         Path path = file.resolveSibling(name);
         Map<String, Object> made = mapping(madeDigests.get(name));
@@ -273,6 +294,11 @@ public final class PlanFiles {
             String digest = SqlText.digest(text);
             if (its == null && made.containsKey(id)) {
                 // It was taken out of the file.
+                return;
+            }
+            if (its == null && !before.isEmpty() && !mayGrow) {
+                kept.add("%s: changeset %s is new, and left out, since shards may get the same from Flyway's migrations"
+                        .formatted(name, id));
                 return;
             }
             boolean isEdited = its != null && !SqlText.digest(its).equals(made.get(id));

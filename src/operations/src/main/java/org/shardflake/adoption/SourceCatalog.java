@@ -255,9 +255,12 @@ record SourceCatalog(
                         'DEFAULT ' || pg_get_expr(t.typdefaultbin, 0), CASE WHEN t.typnotnull THEN 'NOT NULL' END,
                         (SELECT string_agg(format('CONSTRAINT %I %s', k.conname, pg_get_constraintdef(k.oid)), ' ' ORDER BY k.conname) FROM pg_constraint k WHERE k.contypid = t.oid AND k.contype = 'c'))
                    WHEN 'c' THEN format('CREATE TYPE %I AS (%s)', t.typname, (
-                        SELECT string_agg(format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY a.attnum)
-                          FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped))
-                   ELSE (SELECT format('CREATE TYPE %I AS RANGE (SUBTYPE = %s%s)', t.typname, format_type(g.rngsubtype, NULL),
+                        SELECT string_agg(format('%I %s%s', a.attname, format_type(a.atttypid, a.atttypmod),
+                                                 CASE WHEN a.attcollation <> f.typcollation THEN (SELECT ' COLLATE ' || quote_ident(c.collname) FROM pg_collation c WHERE c.oid = a.attcollation) END), ', ' ORDER BY a.attnum)
+                          FROM pg_attribute a JOIN pg_type f ON f.oid = a.atttypid WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped))
+                   ELSE (SELECT format('CREATE TYPE %I AS RANGE (SUBTYPE = %s%s%s)', t.typname, format_type(g.rngsubtype, NULL),
+                                       CASE WHEN g.rngcollation <> (SELECT f.typcollation FROM pg_type f WHERE f.oid = g.rngsubtype)
+                                            THEN (SELECT ', COLLATION = ' || quote_ident(c.collname) FROM pg_collation c WHERE c.oid = g.rngcollation) END,
                                        CASE WHEN g.rngsubdiff <> 0 THEN ', SUBTYPE_DIFF = ' || g.rngsubdiff::text END) FROM pg_range g WHERE g.rngtypid = t.oid) END
                    || CASE WHEN obj_description(t.oid, 'pg_type') IS NULL THEN ''
                            ELSE format(E';\\nCOMMENT ON %s %I IS %L', CASE t.typtype WHEN 'd' THEN 'DOMAIN' ELSE 'TYPE' END, t.typname, obj_description(t.oid, 'pg_type')) END

@@ -279,7 +279,7 @@ final class Obstacles {
                 SELECT format('%I.%I', n.nspname, c.relname)
                   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                  WHERE c.relkind = 'r' AND c.relname = 'databasechangelog' AND n.nspname !~ '^shardflake'
-                   AND has_table_privilege(c.oid, 'SELECT')
+                   AND has_table_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE')
                  ORDER BY 1
                 """, row -> row.getString(1))) {
             list(

@@ -5,6 +5,7 @@
 package org.shardflake.assess;
 
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
@@ -21,6 +22,9 @@ final class Unplanned {
             "its text is hidden from this login, since another role ran it",
             "GRANT pg_read_all_stats to the login, and assess again");
 
+    private static final Obstacle COPIED_QUERY =
+            new Obstacle("it copies the rows of a query, and COPY has no plan", "assess the query in the parentheses");
+
     /** The text that pg_stat_statements has in place of those of other roles. */
     private static final String HIDDEN_TEXT = "<insufficient privilege>";
 
@@ -34,7 +38,11 @@ final class Unplanned {
         if (sql.strip().equals(HIDDEN_TEXT)) {
             return Optional.of(HIDDEN);
         }
-        return SqlTokens.of(sql).stream()
+        List<SqlTokens.Token> tokens = SqlTokens.of(sql);
+        if (SqlTokens.is(tokens, 0, "copy") && SqlTokens.is(tokens, 1, "(")) {
+            return Optional.of(COPIED_QUERY);
+        }
+        return tokens.stream()
                 .findFirst()
                 .filter(first -> NEVER_PLANNED.contains(first.text()))
                 .map(first -> switch (first.text()) {

@@ -98,6 +98,18 @@ final class NewShards {
         }
     }
 
+    /** Whether a shard of any server has taken over the history of an old database. */
+    boolean isHistoryTakenOver() {
+        return servers.values().stream().anyMatch(NewShards::hasHistoryTakenOver);
+    }
+
+    private static boolean hasHistoryTakenOver(ServerUrl url) {
+        return Sql.translating(() -> Sql.with(
+                url.connect("shardflake schema deploy"),
+                connection -> ShardHistory.exists(connection)
+                        && ShardHistory.read(connection).values().stream().anyMatch(ServerDeployment::hasTakenOver)));
+    }
+
     private Known ask(String server, ShardSet missing, String other) {
         try {
             return Known.read(Objects.requireNonNull(servers.get(other)));

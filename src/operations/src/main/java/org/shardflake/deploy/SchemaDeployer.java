@@ -190,6 +190,14 @@ public final class SchemaDeployer implements AutoCloseable {
         for (ServerDeployment deployment : deployments) {
             shards.check(deployment.target().server(), deployment.missing(), deployment.gone());
         }
+        // The servers that are deployed to were asked before, and had none.
+        if (settings.flyway().isPresent()
+                && settings.applied().isEmpty()
+                && deployments.stream().anyMatch(its -> !its.missing().isEmpty())
+                && shards.isHistoryTakenOver()) {
+            deployments.forEach(ServerDeployment::refuseWithoutHistory);
+            requireNoRefusal();
+        }
     }
 
     /**

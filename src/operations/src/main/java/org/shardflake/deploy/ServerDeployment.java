@@ -189,7 +189,7 @@ final class ServerDeployment implements AutoCloseable {
         return history.values().stream().anyMatch(ServerDeployment::hasTakenOver);
     }
 
-    private static boolean hasTakenOver(Map<String, @Nullable String> had) {
+    static boolean hasTakenOver(Map<String, @Nullable String> had) {
         return had.values().stream().anyMatch(FlywayMigration::isTakenOver);
     }
 

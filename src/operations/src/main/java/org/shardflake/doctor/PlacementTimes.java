@@ -19,8 +19,8 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * When the shard map last gave a server shards, or gave them to others, by the history in the catalog. What is wrong with a shard because of its place
- * was not so before.
+ * The times at which the shard map last gave a server shards, or gave them to others, by the history in the catalog. What is wrong with a shard because
+ * of its place was not wrong before.
  */
 public final class PlacementTimes {
 

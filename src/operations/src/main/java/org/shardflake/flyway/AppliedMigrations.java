@@ -21,8 +21,8 @@ import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
 
 /**
- * What Flyway itself has recorded in a database, also as a YAML file. Shards whose tables were made after that database take it over: each of these
- * versions then counts as one that a shard has had.
+ * A history that Flyway has recorded in a database, also as a YAML file. Shards whose tables were planned after that database take it over: each of
+ * its versions then counts as one that a shard has had.
  *
  * <pre>
  * table: public.flyway_schema_history
@@ -103,7 +103,7 @@ public record AppliedMigrations(String table, List<Applied> migrations) {
         return Sql.list(connection, """
                 SELECT format('%%I.%%I', n.nspname, c.relname)
                   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                 WHERE c.relkind = 'r' AND has_table_privilege(c.oid, 'SELECT')
+                 WHERE c.relkind = 'r' AND has_table_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE')
                    AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = ANY (%s) HAVING count(*) = %s)
                  ORDER BY 1
                 """.formatted(COLUMNS, COLUMN_COUNT), row -> row.getString(1));

@@ -36,6 +36,9 @@ public final class FlywayHistory {
     private static final Advice NO_TABLES =
             Advice.of("deploy the planned changelog to it first: %s", CliCommand.SCHEMA_DEPLOY);
 
+    /** The end of the key of each changeset that a plan comes with: their author. */
+    private static final String PLANNED = "::adopt";
+
     private static final String PREFIX = FlywayMigration.PATH + "::";
 
     private final Map<FlywayVersion, FlywayMigration> versioned = new TreeMap<>();
@@ -79,7 +82,7 @@ public final class FlywayHistory {
         }
         if (had.keySet().stream().anyMatch(FlywayMigration::isKey)) {
             problems.add(0, new Problem("it has had other migrations, so it cannot take over this history", HAS_SOME));
-        } else if (had.isEmpty()) {
+        } else if (had.keySet().stream().noneMatch(key -> key.endsWith(PLANNED))) {
             problems.add(0, new Problem("it has none of the tables that this history is about", NO_TABLES));
         }
         return problems;
@@ -121,7 +124,7 @@ public final class FlywayHistory {
             if (version.isPresent()) {
                 applied.put(version.get(), description);
                 compare(version.get(), description, had.get(key)).ifPresent(problems::add);
-            } else if (!repeatable.containsKey(description)) {
+            } else if (!repeatable.containsKey(description) && !isProgram(had.get(key))) {
                 problems.add(new Problem("Detected applied migration not resolved locally: " + description, MISSING));
             }
         });
@@ -147,7 +150,7 @@ public final class FlywayHistory {
         if (FlywayMigration.BASELINE.equals(checksum)) {
             return Optional.empty();
         }
-        if (checksum != null && checksum.startsWith(FlywayMigration.PROGRAM)) { // which is in no directory
+        if (checksum != null && isProgram(checksum)) {
             return migration == null
                     ? Optional.empty()
                     : Optional.of(
@@ -170,6 +173,11 @@ public final class FlywayHistory {
         return description.equals(migration.description())
                 ? Optional.empty()
                 : Optional.of(mismatch("description", migration, description, migration.description()));
+    }
+
+    /** Whether it is of a migration that is in no directory. */
+    private static boolean isProgram(@Nullable String checksum) {
+        return checksum != null && checksum.startsWith(FlywayMigration.PROGRAM);
     }
 
     private static Problem mismatch(String what, FlywayMigration migration, String applied, String resolved) {

@@ -324,6 +324,7 @@ class AssessorTest {
                 Map.entry("SELECT $1 IS NULL", "the type of a parameter is unknown or wrong: "),
                 Map.entry("CALL tidy_up()", "it calls a procedure"),
                 Map.entry("COPY users TO STDOUT", "it is COPY of a whole table"),
+                Map.entry("COPY (SELECT email FROM users WHERE id = 1) TO STDOUT", "it copies the rows of a query"),
                 Map.entry("TRUNCATE job", "it is TRUNCATE of a whole table"),
                 Map.entry("FETCH 10 FROM c", "it is of a cursor"),
                 Map.entry("<insufficient privilege>", "its text is hidden from this login"));

@@ -267,7 +267,7 @@ class RebalancePlannerTest {
 
         assertThat(input.plan(BY_COUNT.moving(7)).shardCount()).isEqualTo(7);
         assertThat(input.plan(BY_COUNT.moving(7).draining("db1")).shardCount()).isEqualTo(7);
-        assertThatThrownBy(() -> BY_COUNT.moving(0)).hasMessage("max-moves 0 is out of range 1..");
+        assertThatThrownBy(() -> BY_COUNT.moving(0)).hasMessage("max-moves is 0, allowed: 1 or more");
     }
 
     @Test

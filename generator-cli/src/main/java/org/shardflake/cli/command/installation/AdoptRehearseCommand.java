@@ -27,7 +27,7 @@ import picocli.CommandLine.Command;
             "0:these shards could leave",
             "1:a server or the catalog cannot be reached, or failed, or a shard's writers did not end; run the command again",
             "2:the command line or the plan is wrong, or it was not confirmed",
-            "4:rows are still to be copied, triggers are still to be created, or a shard has left",
+            "4:rows are still to be copied or cannot live in the shards as they are, triggers are still to be created, a shard has left, or another command is adopting a table just now",
             "5:a shard's rows differ from those of the tables, or break a foreign key; shards after it were not looked at"
         },
         footer = {

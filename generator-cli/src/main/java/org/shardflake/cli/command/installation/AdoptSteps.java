@@ -37,9 +37,7 @@ final class AdoptSteps {
         steps.add("  "
                 + CliCommand.SCHEMA_DEPLOY.with(
                         file.resolveSibling(plan.changelogs().shards())));
-        report.history()
-                .ifPresent(history ->
-                        steps.add("  " + CliCommand.SCHEMA_DEPLOY_HISTORY.with("flyway:DIRECTORY", history)));
+        report.history().ifPresent(history -> steps.add("  " + CliCommand.SCHEMA_DEPLOY_HISTORY.with(history)));
         steps.add("  " + CliCommand.ADOPT_RUN.with(file));
         return steps;
     }

@@ -67,6 +67,7 @@ class KafkaConnectIT {
     Path directory;
 
     private final List<Process> processes = new ArrayList<>();
+    private boolean isStopped;
     private final Map<String, Queue<ConsumerRecord<byte[], byte[]>>> waiting = new HashMap<>();
     private final Random crashes = new Random();
     private final JsonConverter keys = new JsonConverter();
@@ -100,8 +101,11 @@ class KafkaConnectIT {
 
     @AfterEach
     void stop() throws InterruptedException {
-        for (Process process : processes) {
-            process.destroyForcibly().waitFor();
+        synchronized (processes) {
+            isStopped = true; // After a failure, another thread may still be about to start a worker.
+            for (Process process : processes) {
+                process.destroyForcibly().waitFor();
+            }
         }
     }
 
@@ -345,13 +349,18 @@ class KafkaConnectIT {
                 String.join(File.pathSeparator, classpath(jar -> !isPlugin(jar) && jar.endsWith(".jar"))),
                 mainClass));
         command.addAll(List.of(arguments));
-        Process process = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(ProcessBuilder.Redirect.appendTo(
-                        directory.resolve("log").toFile()))
-                .start();
-        processes.add(process);
-        return process;
+        synchronized (processes) {
+            if (isStopped) {
+                throw new IOException("the test has ended");
+            }
+            Process process = new ProcessBuilder(command)
+                    .redirectErrorStream(true)
+                    .redirectOutput(ProcessBuilder.Redirect.appendTo(
+                            directory.resolve("log").toFile()))
+                    .start();
+            processes.add(process);
+            return process;
+        }
     }
 
     private static boolean isPlugin(String jar) {
