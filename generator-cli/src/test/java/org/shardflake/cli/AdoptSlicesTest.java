@@ -547,7 +547,7 @@ class AdoptSlicesTest {
         Path plan = Files.writeString(
                 directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
 
-        refusesToRehearse(plan, "shop.users is not being adopted");
+        refusesToRehearse(plan, " is not being adopted"); // whichever table is looked at first
         try (DatabaseAdopter adopter = adopter(AdoptListener.NONE)) {
             adopter.run();
         }

@@ -99,7 +99,7 @@ final class SliceComparison {
         shards = digests.found().size();
         unsearched.clear();
         unsearched.addAll(digests.differing());
-        unsearched.removeAll(found.keySet()); // Or their rows would be counted once more.
+        unsearched.removeAll(found.keySet()); // Or their rows would be counted again.
         for (ShardTables server : servers.all()) {
             List<Integer> its =
                     unsearched.stream().filter(server.shards()::contains).toList();

@@ -236,7 +236,7 @@ final class ChangelogWriter {
             leftOut.add(
                     table.name(),
                     "all its rows: an extension compares its primary key, by " + String.join(", ", keys),
-                    "give it a primary key of types that PostgreSQL has itself, such as text, or let it stay: adopt run refuses the plan until then");
+                    "give it a primary key of types that PostgreSQL has itself, such as text, or let it stay: the plan is refused until then");
         }
         List<String> oddities = of(table).oddities();
         for (int i = 0; i < oddities.size(); i += 2) {
