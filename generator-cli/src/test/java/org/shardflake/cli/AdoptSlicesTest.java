@@ -607,7 +607,7 @@ class AdoptSlicesTest {
     private static final String LOCK_OF_SHARD_3 =
             "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 3 AND classid = 1936419171 AND mode = '%s' AND %s)";
 
-    /** Writers that wait for a rehearsal write in the old database after it, also when its process is killed meanwhile. */
+    /** A write that had to wait for a rehearsal goes into the old database, even if the rehearsal is killed. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void writersContinueAfterARehearsal(boolean isKilled) throws Exception {

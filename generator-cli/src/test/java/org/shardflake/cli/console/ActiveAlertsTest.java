@@ -73,7 +73,7 @@ class ActiveAlertsTest {
             return List.of();
         }
 
-        /** As if db2 had always had all that it has. */
+        /** The history says that db2 has had its shards from the beginning. */
         @Override
         public Optional<Instant> placedAt(String server, ShardSet shards) {
             return server.equals("db2") ? Optional.empty() : Optional.of(NOW.minusSeconds(60L * shards.size()));

@@ -23,7 +23,7 @@ class RefusedPasswordTest {
     @TempDir
     private Path directory;
 
-    /** As when a server refuses logins for a while, takes the same password again, and gets another one hours later. */
+    /** The server refuses logins for a while, accepts the same password again, and gets a new one hours later. */
     @Test
     void aSuccessorIsWaitedForAlsoIfItOnceWasInVain() throws Exception {
         Files.writeString(directory.resolve("secret"), "first");

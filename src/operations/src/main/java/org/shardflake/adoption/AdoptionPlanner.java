@@ -79,8 +79,9 @@ public final class AdoptionPlanner {
                 Sql.execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
                 SourceCatalog catalog = SourceCatalog.read(connection);
                 List<AppliedMigrations> applied = applied(connection);
-                if (!applied.equals(
-                        before)) { // The assessment may lack tables of which the history says that shards have them.
+                // A table that a migration has made since then is missing from the assessment, but its version is in
+                // the history.
+                if (!applied.equals(before)) {
                     throw new ShardflakeException(
                             Kind.PRECONDITION,
                             "Flyway has changed its history while the database was assessed. Nothing was written",

@@ -281,8 +281,8 @@ class FlywayDifferenceTest {
         }
     }
 
-    /** What is said against it; nothing if it can be done. */
-    private static String problem(Attempt attempt) {
+    /** Returns the message of the refusal, or an empty text if there is none. */
+    static String problem(Attempt attempt) {
         try {
             attempt.run();
             return "";
@@ -294,7 +294,7 @@ class FlywayDifferenceTest {
     }
 
     @FunctionalInterface
-    private interface Attempt {
+    interface Attempt {
         void run() throws Exception;
     }
 }

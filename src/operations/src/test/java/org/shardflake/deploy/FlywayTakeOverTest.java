@@ -18,7 +18,6 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import org.flywaydb.core.Flyway;
-import org.flywaydb.core.api.FlywayException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -26,7 +25,6 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardSet;
-import org.shardflake.ShardflakeException;
 import org.shardflake.adoption.AdoptionPlan;
 import org.shardflake.adoption.PlanFiles;
 import org.shardflake.cluster.PostgresExtension;
@@ -225,10 +223,10 @@ class FlywayTakeOverTest {
     }
 
     private void refusedAlike(DeploySettings settings, String why) {
-        assertThat(problem(() -> flyway().migrate()))
+        assertThat(FlywayDifferenceTest.problem(() -> flyway().migrate()))
                 .startsWith("Validate failed")
                 .contains(why);
-        String ours = problem(() -> deploy(migrations, settings, BOTH));
+        String ours = FlywayDifferenceTest.problem(() -> deploy(migrations, settings, BOTH));
         assertThat(ours).startsWith("shard 3 on server db1: ").contains(why);
     }
 
@@ -261,7 +259,8 @@ class FlywayTakeOverTest {
 
         DeploySettings taking = settings().withApplied(applied());
         // Flyway takes the file for another migration, and never runs it.
-        assertThat(problem(() -> deploy(migrations, taking, BOTH))).contains("type mismatch for migration version 0.3");
+        assertThat(FlywayDifferenceTest.problem(() -> deploy(migrations, taking, BOTH)))
+                .contains("type mismatch for migration version 0.3");
         Files.delete(migrations.resolve("V0.3__java.sql"));
         takeOver();
         try (Connection old = postgres.database(OLD).connect()) { // Flyway would look for a class
@@ -273,7 +272,7 @@ class FlywayTakeOverTest {
         based.migrate();
         assertThat(differences()).isEmpty();
         write("V0.3__java.sql", "SELECT 1;");
-        assertThat(problem(() -> deploy(migrations, settings(), BOTH)))
+        assertThat(FlywayDifferenceTest.problem(() -> deploy(migrations, settings(), BOTH)))
                 .contains("type mismatch for migration version 0.3");
     }
 
@@ -284,7 +283,7 @@ class FlywayTakeOverTest {
         plan(false);
         DeploySettings taking = settings().withApplied(applied());
 
-        assertThat(problem(() -> deploy(migrations, taking, BOTH)))
+        assertThat(FlywayDifferenceTest.problem(() -> deploy(migrations, taking, BOTH)))
                 .contains("it has none of the tables that this history is about");
         assertThat(deploy(migrations, settings(), ShardSet.of(SHARD)).failures())
                 .isEmpty();
@@ -300,7 +299,7 @@ class FlywayTakeOverTest {
         assertThat(plan(true).kept()).isEmpty();
         assertThat(applied().last()).contains("0.3");
         DeploySettings now = settings().withApplied(applied());
-        assertThat(problem(() -> deploy(migrations, now, ShardSet.of(SHARD))))
+        assertThat(FlywayDifferenceTest.problem(() -> deploy(migrations, now, ShardSet.of(SHARD))))
                 .contains("it has had other migrations, so it cannot take over this history");
 
         try (Connection shards = postgres.database(NEW).connect()) {
@@ -308,28 +307,11 @@ class FlywayTakeOverTest {
         }
         deployPlanned();
         assertThat(deploy(migrations, now, ShardSet.of(SHARD)).failures()).isEmpty();
-        assertThat(problem(() -> deploy(migrations, settings(), BOTH)))
+        assertThat(FlywayDifferenceTest.problem(() -> deploy(migrations, settings(), BOTH)))
                 .contains("shard 4 on server db1 lacks the history of Flyway that other shards have taken over");
         write("V0.4__failing.sql", "CREATE INDEX CONCURRENTLY failing ON nowhere (id);");
-        assertThat(problem(() -> flyway().migrate())).contains("nowhere");
+        assertThat(FlywayDifferenceTest.problem(() -> flyway().migrate())).contains("nowhere");
         plan(true);
         refusedAlike(settings().withApplied(applied()), "Detected failed migration to version 0.4 (failing)");
-    }
-
-    /** What is said against it; nothing if it can be done. */
-    private static String problem(Attempt attempt) {
-        try {
-            attempt.run();
-            return "";
-        } catch (FlywayException | ShardflakeException e) {
-            return String.valueOf(e.getMessage());
-        } catch (Exception e) {
-            throw new AssertionError(e);
-        }
-    }
-
-    @FunctionalInterface
-    private interface Attempt {
-        void run() throws Exception;
     }
 }

@@ -10,7 +10,6 @@ import io.debezium.embedded.Connect;
 import io.debezium.engine.DebeziumEngine;
 import io.debezium.engine.RecordChangeEvent;
 import io.debezium.engine.format.ChangeEventFormat;
-import java.net.URI;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -32,7 +31,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cdc.ShardOrder;
-import org.shardflake.cdc.ShardRouting;
 import org.shardflake.changes.ChangeStream;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
@@ -109,40 +107,13 @@ class DebeziumIT {
 
     /** Again after each end, as a service would. */
     private boolean runEngine(String server, TestDatabase database) throws Exception {
-        URI uri = URI.create(database.uri());
         Properties settings = new Properties();
+        settings.putAll(ConnectorSettings.of(server, database, SLOT));
         settings.putAll(Map.of(
-                "name", server,
-                "connector.class", "io.debezium.connector.postgresql.PostgresConnector",
                 "offset.storage", "org.apache.kafka.connect.storage.FileOffsetBackingStore",
                 "offset.storage.file.filename",
                         directory.resolve(server + ".offsets").toString(),
-                "offset.flush.interval.ms", "0",
-                "database.hostname", uri.getHost(),
-                "database.port", String.valueOf(uri.getPort()),
-                "database.user", database.user(),
-                "database.password", database.password(),
-                "database.dbname", uri.getPath().substring(1)));
-        settings.putAll(Map.of(
-                "topic.prefix", server,
-                "plugin.name", "pgoutput",
-                "slot.name", SLOT,
-                "publication.name", "shardflake_cdc",
-                "publication.autocreate.mode", "disabled",
-                "snapshot.mode", "no_data",
-                "message.prefix.include.list", "shardflake",
-                "message.key.columns", "shard_[0-9]+[.]account:id;shard_[0-9]+[.]tag:account_id,name",
-                "poll.interval.ms", "10",
-                "tombstones.on.delete", "false"));
-        settings.putAll(Map.of(
-                "transforms",
-                "shards",
-                "transforms.shards.type",
-                ShardRouting.class.getName(),
-                "transforms.shards.server",
-                server,
-                "transforms.shards.topic.prefix",
-                "photos"));
+                "offset.flush.interval.ms", "0"));
         while (!stopped.get() && failure.get() == null) {
             AtomicReference<String> said = new AtomicReference<>();
             DebeziumEngine<RecordChangeEvent<SourceRecord>> engine = DebeziumEngine.create(

@@ -10,7 +10,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.File;
 import java.io.IOException;
 import java.net.ServerSocket;
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
@@ -46,7 +45,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cdc.ShardOrder;
-import org.shardflake.cdc.ShardRouting;
 import org.shardflake.changes.ChangeStream;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
@@ -210,7 +208,7 @@ class KafkaConnectIT {
         return turn != ShardOrder.Turn.LATER;
     }
 
-    /** As a sink connector gets it. */
+    /** Converts a record to what a sink connector would get. */
     private ConnectRecord<?> connectRecord(ConsumerRecord<byte[], byte[]> stored) {
         SchemaAndValue key = keys.toConnectData(stored.topic(), stored.key());
         SchemaAndValue value = values.toConnectData(stored.topic(), stored.value());
@@ -285,31 +283,9 @@ class KafkaConnectIT {
     }
 
     private void writeConnector(String server, TestDatabase database) throws IOException {
-        URI uri = URI.create(database.uri());
-        Map<String, String> settings = new HashMap<>(Map.of(
-                "name", server,
-                "connector.class", "io.debezium.connector.postgresql.PostgresConnector",
-                "database.hostname", uri.getHost(),
-                "database.port", String.valueOf(uri.getPort()),
-                "database.user", database.user(),
-                "database.password", database.password(),
-                "database.dbname", uri.getPath().substring(1)));
-        settings.putAll(Map.of(
-                "topic.prefix", server,
-                "plugin.name", "pgoutput",
-                "slot.name", SLOT,
-                "publication.name", "shardflake_cdc",
-                "publication.autocreate.mode", "disabled",
-                "snapshot.mode", "no_data",
-                "message.prefix.include.list", "shardflake",
-                "message.key.columns", "shard_[0-9]+[.]account:id;shard_[0-9]+[.]tag:account_id,name",
-                "poll.interval.ms", "10",
-                "tombstones.on.delete", "false"));
+        Map<String, String> settings = ConnectorSettings.of(server, database, SLOT);
         settings.putAll(Map.of(
                 "transforms", "shards,topic",
-                "transforms.shards.type", ShardRouting.class.getName(),
-                "transforms.shards.server", server,
-                "transforms.shards.topic.prefix", "photos",
                 "transforms.topic.type", "org.apache.kafka.connect.transforms.RegexRouter",
                 "transforms.topic.regex", ".*",
                 "transforms.topic.replacement", "changes-" + server));
