@@ -79,7 +79,7 @@ final class CatalogTables {
         }
     }
 
-    /** Makes other changes wait for the end of this transaction. */
+    /** Locks the catalog against other changes until this transaction ends. */
     static void lock(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute("SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
@@ -276,7 +276,7 @@ final class CatalogTables {
         }
     }
 
-    /** Places the shard if it still has this epoch; returns whether it did. */
+    /** Places a shard on a server if the shard's epoch is still the given one; returns whether it was. */
     static boolean placeShard(Connection connection, int shard, long epoch, String server) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(
                 "UPDATE shardflake_catalog.shard SET server = ? WHERE shard = ? AND epoch = ?")) {

@@ -39,9 +39,9 @@ public record LookupDefinition(
 
     /** The life cycle of a lookup. */
     public enum State {
-        /** Shards may lack its tables. */
+        /** The lookup's tables may still be missing in some shards. */
         CREATING,
-        /** Values are claimed, but those of rows from before may be missing. */
+        /** New values are claimed, but values of older rows may be missing. */
         FILLING,
         /** Every row can be found. */
         READY,
@@ -58,20 +58,20 @@ public record LookupDefinition(
         }
     }
 
-    /** The table of each shard whose rows are found by a column. */
+    /** A table of each shard, and its column whose values find rows. */
     public record Source(String table, String column, String uidColumn, String idColumn) {}
 
     /**
-     * A value as it is stored.
+     * A value as it is stored, and the key of the shard that stores it.
      *
      * @param key leads to the shard that keeps it: the hash of the value, with its case ignored if the lookup does
      */
     public record Value(String kept, ShardKey key) {}
 
     /**
-     * The form in which a value is kept, and where. Values of one form are the same value. In SQL the form is {@code value}, or
-     * {@code lower(value COLLATE "C")} if the lookup ignores case, or, if it hashes, {@code encode(sha256(convert_to(form, 'UTF8')),
-     * 'hex')}; the shard is that of {@code shardflake.key_hash(form)}.
+     * The stored form of a value, and the shard that stores it. Values of one form are the same value. In SQL the form is {@code value}, or
+     * {@code lower(value COLLATE "C")} if the lookup ignores case, or, if it hashes, {@code encode(sha256(convert_to(form, 'UTF8')), 'hex')};
+     * the shard is that of {@code shardflake.key_hash(form)}.
      *
      * @throws IllegalArgumentException if no lookup, or not this one, can keep it
      */
@@ -107,7 +107,7 @@ public record LookupDefinition(
         return lower.toString();
     }
 
-    /** The bytes of UTF-8; refuses half a surrogate pair, which has none and would be looked up as another character. */
+    /** The value in UTF-8; refuses half of a surrogate pair, which would be looked up as another character. */
     private byte[] utf8(String form) {
         try {
             var bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(form));
@@ -129,7 +129,7 @@ public record LookupDefinition(
         }
     }
 
-    /** A value for messages; what is kept hashed should not get into a log either. */
+    /** The value as messages show it; a value that is stored as a hash is kept out of logs as well. */
     public String shown(String text) {
         if (hashed) {
             return "a hashed value";

@@ -100,7 +100,7 @@ public final class ShardCatalog {
     }
 
     /**
-     * Checks that the catalog keeps all there is to know of a server. Changes nothing.
+     * Checks that the catalog can store every property of a server. Changes nothing.
      *
      * @throws org.shardflake.ShardflakeException if the server has an application URL and the catalog is of an older version
      */
@@ -289,7 +289,7 @@ public final class ShardCatalog {
         }
     }
 
-    /** Sets the isolation of this transaction; the driver's method would set the session's, which may be a pooler's. */
+    /** Gives this transaction one snapshot; the driver's method would change the session, which may be a pooler's. */
     private static void seeOneMoment(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");

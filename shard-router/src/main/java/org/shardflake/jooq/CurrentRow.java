@@ -12,7 +12,7 @@ import java.sql.ResultSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The current row of a result, as a result of one row.
+ * A view of a result that contains only its current row.
  *
  * <p>jOOQ makes records only of a whole result, whereas the router hands out rows.
  */

@@ -47,7 +47,7 @@ public final class JooqRouter {
 
     private static final String PLACEHOLDER = "${shard.schema}";
 
-    /** A schema name that no database has, so that it can be told from the values and names of a query. */
+    /** A schema name that no database has, so that it is never mistaken for a value or a name in a query. */
     private static final String NO_SCHEMA = "shardflake schema " + UUID.randomUUID();
 
     private final ShardRouter router;
@@ -57,7 +57,7 @@ public final class JooqRouter {
     private final Configuration placeholder;
     /** The configurations, created once per shard: jOOQ keeps reflection and rendering caches in them. */
     private final AtomicReferenceArray<@Nullable Configuration> configurations;
-    /** That of the old database. */
+    /** The configuration for the old database. */
     private volatile @Nullable Configuration old;
 
     /**

@@ -14,19 +14,16 @@ import org.shardflake.router.internal.pool.Routes;
 import org.shardflake.router.internal.session.LeasedConnection;
 import org.shardflake.router.internal.session.SearchPathConnection;
 
-/**
- * A connection on which a framework begins and ends transactions, which the router knows of while they are open. For
- * one thread at a time.
- */
+/** A connection on which a framework begins and ends transactions; the router keeps track of the open ones. For one thread at a time. */
 final class AttemptConnection extends SearchPathConnection {
 
     private final Routes routes;
     private final LeasedConnection lent;
     private final ShardAttempt attempt;
     private final ShardExecutor executor;
-    /** The transaction, begun or about to begin, unless in auto-commit mode. */
+    /** The current transaction, or the one about to begin; null in auto-commit mode. */
     private @Nullable ShardTransaction tx;
-    /** The transaction of the thread before, which is current again afterwards. */
+    /** The thread's previous transaction, which becomes current again afterwards. */
     private @Nullable ShardTransaction before;
 
     AttemptConnection(Loan loan, ShardAttempt attempt, ShardExecutor executor) {
@@ -38,7 +35,7 @@ final class AttemptConnection extends SearchPathConnection {
         this.executor = executor;
     }
 
-    /** A connection, and the routes that led to it. */
+    /** A leased connection, and the routes that it was chosen by. */
     record Loan(Routes routes, LeasedConnection connection) {}
 
     @Override
@@ -109,7 +106,7 @@ final class AttemptConnection extends SearchPathConnection {
         }
     }
 
-    /** Rolls back, unless the connection is lost, and the transaction with it. */
+    /** Rolls back, unless the transaction was lost with its connection. */
     @Override
     public void rollback() throws SQLException {
         try {
@@ -121,7 +118,7 @@ final class AttemptConnection extends SearchPathConnection {
         }
     }
 
-    /** Continues with the next transaction, unless the connection is in auto-commit mode. */
+    /** Starts the next transaction after one has ended, unless the connection is in auto-commit mode. */
     private void ended(boolean committed) {
         forgetPath();
         ShardTransaction ended = tx;

@@ -37,11 +37,11 @@ import org.shardflake.router.internal.pool.Access;
 final class Claims {
 
     enum State {
-        /** The shard of the row knows whether the claim is good. */
+        /** Unconfirmed: only the row's shard knows whether the claim is valid. */
         NEW,
-        /** The claim is good. */
+        /** Confirmed: the claim is valid. */
         HELD,
-        /** The claim was good; the row's shard knows whether it still is. */
+        /** Being released: only the row's shard knows whether the claim is still valid. */
         LEAVING;
 
         static State of(String name) {
@@ -53,7 +53,7 @@ final class Claims {
         }
     }
 
-    /** The shard of a value knows that the lookup was dropped; the router has not heard of it. */
+    /** Thrown when a value's shard knows that the lookup was dropped and the router does not know yet. */
     static final class DroppedException extends RuntimeException {
         private static final long serialVersionUID = 1L;
     }
@@ -62,19 +62,19 @@ final class Claims {
     enum Verdict {
         HELD,
         VOID,
-        /** A transaction is deciding that. */
+        /** An open transaction is still deciding whether the claim is valid. */
         BUSY
     }
 
     /**
-     * A value as one row claims it.
+     * A value, and the row if several rows can claim the value.
      *
      * @param member tells apart the claims of one value, if several rows can hold it
      */
     record Key(LookupDefinition.Value value, String member) {}
 
     /**
-     * A claim as it was read.
+     * A claim as read from the shard of its value.
      *
      * @param claimedAt null if it was {@link #find found}, since its record is not written then
      */
@@ -84,10 +84,10 @@ final class Claims {
             LookupEntry holder,
             @Nullable Timestamp claimedAt) {}
 
-    /** A record of a claim may be written for this long after it. */
+    /** The time after a claim within which its record may be written. */
     private static final String GOOD_FOR = "1 hour";
     /**
-     * A claim's being void is remembered for this long. By then its record can no longer be written, as long as the clocks of servers
+     * The time for which a shard remembers that a claim is void. By then its record can no longer be written, as long as the clocks of servers
      * differ by less than the difference.
      */
     private static final String VOID_FOR = "2 days";
@@ -118,8 +118,8 @@ final class Claims {
             """.formatted(DROPPED, SELECT_DROPPED));
 
     /**
-     * Takes a claim; finds its own work if it is repeated. It may come so late that the claim is leaving by then; so it changes nothing if the token
-     * is there.
+     * Takes over a void claim; when repeated, recognizes its own earlier success. It may come so late that the claim is leaving by then; so it
+     * changes nothing if the token is there.
      */
     private static final ShardSqlTemplate TAKE = new ShardSqlTemplate("""
             UPDATE ${shard.schema}.shardflake_lookup
@@ -177,7 +177,7 @@ final class Claims {
             %s
             """.formatted(SELECT_DROPPED));
 
-    /** Waits for the transaction that deletes the record, if there is one, and has others wait for this one. */
+    /** Locks a claim's record, after waiting for any transaction that is deleting it. */
     private static final ShardSqlTemplate HOLD = new ShardSqlTemplate(
             "SELECT true FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ? AND NOT is_void FOR UPDATE");
 
@@ -195,7 +195,7 @@ final class Claims {
         this.lookup = lookup;
     }
 
-    /** Claims a value with a token, unless there is a claim; returns that, or the own one. */
+    /** Claims a value with a token unless it is claimed already; returns the claim that the value then has. */
     Claim claim(Key key, LookupEntry holder, UUID token) {
         while (true) {
             List<Claim> claims = inShardOf(key, CLAIM, Access.WRITE, statement -> {
@@ -215,7 +215,7 @@ final class Claims {
         }
     }
 
-    /** Replaces a void claim by its own, unless another transaction was first. The next {@link #claim} tells. */
+    /** Replaces a void claim with this token's, unless another transaction did so first. The next {@link #claim} tells. */
     void take(Key key, LookupEntry holder, Claim gone, UUID token) {
         inShardOf(key, TAKE, Access.WRITE, statement -> {
             statement.setLong(1, holder.uid());
@@ -229,7 +229,7 @@ final class Claims {
     }
 
     /**
-     * Records in the row's transaction that the claim is good if this commits.
+     * Records in the row's transaction that the claim is valid once this transaction commits.
      *
      * @param writer the only transaction that may; null for any
      * @return PostgreSQL's number of the transaction; null if it may not, or if the claim is void or too old
@@ -252,7 +252,7 @@ final class Claims {
                 .orElse(null);
     }
 
-    /** Makes the shard of a claim's row decide whether it is good: if it has no record, it never will have one. */
+    /** Makes the shard of a claim's row decide whether the claim is valid: a claim without a record can never get one afterwards. */
     Verdict decide(Claim claim) {
         int shard = shardOf(claim);
         while (true) {
@@ -286,7 +286,7 @@ final class Claims {
         return flags;
     }
 
-    /** The claims of a value. */
+    /** All claims of a value. */
     List<Claim> find(LookupDefinition.Value value) {
         return inShard(shard(value.key()), FIND, Access.READ, statement -> {
             statement.setInt(1, lookup.number());
@@ -301,7 +301,7 @@ final class Claims {
         });
     }
 
-    /** The tokens of those claims whose record is committed. */
+    /** The tokens of the claims whose record is committed. */
     List<UUID> committed(Collection<Claim> claims) {
         Map<Integer, List<UUID>> byShard = new HashMap<>();
         claims.forEach(claim -> byShard.computeIfAbsent(shardOf(claim), shard -> new ArrayList<>())
@@ -322,7 +322,7 @@ final class Claims {
     }
 
     /**
-     * Makes transactions that would release or take the claim's value wait for this one; false if the claim is not good, as this transaction sees it.
+     * Makes transactions that would release or take the claim's value wait for this one; false if this transaction sees the claim as invalid.
      */
     boolean hold(ShardTransaction tx, Claim claim) {
         return inTransaction(tx, HOLD, statement -> {
@@ -340,7 +340,7 @@ final class Claims {
         });
     }
 
-    /** Makes readers ask the row's shard from now on; returns the claim if this row has it. */
+    /** Marks a row's claim as being released, so that readers ask the row's shard; returns the claim if the row has it. */
     List<Claim> leave(Key key, LookupEntry holder) {
         return inShardOf(key, LEAVE, Access.WRITE, statement -> {
             set(statement, 1, key);
@@ -351,7 +351,7 @@ final class Claims {
         });
     }
 
-    /** Withdraws, in the row's transaction, that a claim is good; false if it was not. */
+    /** Deletes a claim's record in the row's transaction; false if there was none. */
     boolean forget(ShardTransaction tx, Claim claim) {
         return inTransaction(tx, FORGET, statement -> {
                     statement.setObject(1, claim.token());
@@ -360,7 +360,7 @@ final class Claims {
                 == 1;
     }
 
-    /** Deletes a claim of which no record can ever be committed. */
+    /** Deletes a claim whose record can never be committed. */
     void delete(Key key, UUID token) {
         inShardOf(key, DELETE, Access.WRITE, statement -> {
             set(statement, 1, key);
@@ -440,7 +440,7 @@ final class Claims {
         }
     }
 
-    /** Explains a failure by missing tables, which a retry would meet again; a shard that has moved was tried elsewhere before. */
+    /** Explains a failure that is due to missing tables, which a retry would meet again; a shard that has moved was tried elsewhere before. */
     private RuntimeException explain(int shard, ShardSqlException e) {
         return e.sqlState().equals("42P01")
                 ? new ShardflakeException(

@@ -26,8 +26,8 @@ import org.shardflake.router.internal.session.NotCommittableException;
 import org.shardflake.router.internal.session.SqlFailure;
 
 /**
- * A connection for code that repeats its work itself: a refusal by a fence comes as JDBC's exception for what may succeed when it is
- * tried again. Only a batch throws what JDBC prescribes for it, a {@link BatchUpdateException}.
+ * A connection for code that retries by itself: a fence's refusal is thrown as {@code SQLTransientException}. Only a batch throws what JDBC
+ * prescribes for it, a {@link BatchUpdateException}.
  */
 final class DirectConnection extends ForwardingConnection implements Executions {
 
@@ -59,7 +59,7 @@ final class DirectConnection extends ForwardingConnection implements Executions 
         }
     }
 
-    /** Notes a commit that has failed, unless nothing can have been committed. */
+    /** Notes a failed commit, unless it certainly committed nothing. */
     private void noteFailure(SQLException e) {
         if (isUsed && !(e instanceof NotCommittableException) && !SqlFailure.isAnswer(e)) {
             noteEffect();
@@ -73,7 +73,7 @@ final class DirectConnection extends ForwardingConnection implements Executions 
         isUsed = false;
     }
 
-    /** Executes a statement, which is a transaction in auto-commit mode, and may hit a fence. */
+    /** Executes a statement, which a fence may refuse, and which in auto-commit mode is a transaction. */
     @Override
     public <T> T execute(Execution<T> execution) throws SQLException {
         boolean committed = false;
@@ -179,7 +179,7 @@ final class DirectConnection extends ForwardingConnection implements Executions 
         }
     }
 
-    /** What the driver's own interfaces do is not seen. */
+    /** Unwraps to one of the driver's own interfaces; statements run through it are not tracked. */
     @Override
     public <T> T unwrap(Class<T> type) throws SQLException {
         if (autoCommit) {
@@ -205,7 +205,7 @@ final class DirectConnection extends ForwardingConnection implements Executions 
         return plain(super.called(sql, preparing));
     }
 
-    /** Wraps a callable statement by a proxy, since these are rare. */
+    /** Wraps a callable statement in a dynamic proxy; such statements are too rare for a class. */
     private CallableStatement plain(CallableStatement statement) {
         return proxy(CallableStatement.class, (proxy, method, arguments) -> switch (method.getName()) {
             case "getConnection" -> this;
@@ -224,7 +224,10 @@ final class DirectConnection extends ForwardingConnection implements Executions 
         return this;
     }
 
-    /** Wraps rows, which the server may yet refuse to give or to change. Others are all here, and reading them is not slowed down. */
+    /**
+     * Wraps a result, since the server may still refuse to return or to change its rows. Others are all here, and reading them is not slowed
+     * down.
+     */
     @Override
     public ResultSet rows(ResultSet rows, Statement statement) throws SQLException {
         if (rows.getFetchSize() == 0 && rows.getConcurrency() != ResultSet.CONCUR_UPDATABLE) {

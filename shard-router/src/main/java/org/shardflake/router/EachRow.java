@@ -24,13 +24,13 @@ import org.shardflake.router.internal.session.CancellableConnection;
  */
 final class EachRow<T> {
 
-    /** The number of rows of each server in memory. */
+    /** The number of rows held in memory for each server. */
     private static final int ROWS_AT_A_TIME = 1000;
 
     private final ShardQuery<T> query;
     private final Consumer<? super T> action;
     private final RowHandOver handOver = new RowHandOver();
-    /** The last id of each shard up to which all rows were handed over. */
+    /** The last id of each shard whose row was handed over, as were all before it. */
     private final Map<Integer, Long> reached = new ConcurrentHashMap<>();
 
     EachRow(ShardQuery<T> query, Consumer<? super T> action) {
@@ -44,7 +44,7 @@ final class EachRow<T> {
         return handOver.failure();
     }
 
-    /** Hands over no more rows. */
+    /** Stops handing over rows. */
     void end() {
         handOver.end();
     }

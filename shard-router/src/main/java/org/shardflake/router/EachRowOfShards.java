@@ -29,7 +29,7 @@ import org.shardflake.router.internal.session.LeasedConnection;
  */
 final class EachRowOfShards<T> {
 
-    /** The rows in memory, of each server. */
+    /** The number of rows held in memory for each server. */
     private static final int ROWS_AT_A_TIME = 1000;
 
     private final ShardQuery<T> query;
@@ -48,7 +48,7 @@ final class EachRowOfShards<T> {
         return handOver.failure();
     }
 
-    /** Hands over no more rows. */
+    /** Stops handing over rows. */
     void end() {
         handOver.end();
     }
@@ -59,7 +59,7 @@ final class EachRowOfShards<T> {
     }
 
     /**
-     * Reads shards of one server, leaves out those that have left it by then, and returns the number.
+     * Reads shards of one server, skips those that have moved away, and returns the number read.
      *
      * @param isHere whether a shard is on this server, as far as is known now
      */
@@ -88,7 +88,7 @@ final class EachRowOfShards<T> {
         return left.size();
     }
 
-    /** Makes the query's text of a schema, or null if only the search_path tells which tables it names. */
+    /** A function that puts a shard's schema into the query's text; null if only the search_path tells which tables the query names. */
     private @Nullable UnaryOperator<String> inSchema(LeasedConnection connection, int shard) throws SQLException {
         return query.namesSchema() ? query::sql : connection.qualifier(query.template(), shard);
     }

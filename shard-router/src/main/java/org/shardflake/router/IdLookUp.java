@@ -28,7 +28,7 @@ final class IdLookUp<T> {
         this.idsByShard = idsByShard;
     }
 
-    /** The rows by id. */
+    /** Reads the rows, by id. */
     Map<Long, T> read(CancellableConnection connection, List<Integer> shards) throws SQLException {
         String sql = shards.stream().map(this::arm).collect(Collectors.joining(" UNION ALL "));
         return connection.run(() -> query.isColumnsOfATable()

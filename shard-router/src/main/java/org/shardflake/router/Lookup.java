@@ -47,7 +47,7 @@ import org.shardflake.server.SqlText;
 public final class Lookup {
 
     private static final long LONGEST_PAUSE_MILLIS = 100;
-    /** The limit of claims found void in a row; more mean that clocks differ by an hour. */
+    /** The maximum number of void claims found in a row; more mean that clocks differ by an hour. */
     private static final int MAX_LOST = 20;
 
     private final String name;
@@ -89,7 +89,7 @@ public final class Lookup {
         return current(this::complete, lookup -> find(lookup, value));
     }
 
-    /** Works with the lookup as this router knows it, and again if the shards know that it was dropped and created again since. */
+    /** Uses the lookup as this router knows it, and tries again if shards report that the lookup was dropped and created again. */
     private <T> T current(Supplier<LookupDefinition> definition, Function<LookupDefinition, T> work) {
         LookupDefinition lookup = definition.get();
         try {
@@ -165,7 +165,7 @@ public final class Lookup {
         }
     }
 
-    /** Confirms a claim, which only saves the next reader a question. */
+    /** Confirms a claim, so that the next reader need not ask the row's shard. */
     private static void confirm(Claims claims, Claims.Key key, Claims.Claim claim) {
         try {
             claims.confirm(key, claim);
@@ -243,7 +243,7 @@ public final class Lookup {
         return false;
     }
 
-    /** Whether only this transaction has deleted a claim's record: others see it until it commits. */
+    /** Whether other transactions still see a claim's record, which only this transaction has deleted. */
     private static boolean isSeenByOthers(Claims claims, Claims.Claim claim) {
         return !claims.committed(List.of(claim)).isEmpty();
     }

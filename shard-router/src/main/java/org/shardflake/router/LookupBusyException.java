@@ -8,8 +8,8 @@ import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
 /**
- * A transaction that is still open claims a value of a {@link Lookup}, or releases it, and was waited for in vain. Whether it will hold
- * the value is not known.
+ * A transaction that is still open claims or releases a value of a {@link Lookup}, and waiting for it timed out. Whether it will hold the value
+ * is not known.
  */
 public final class LookupBusyException extends ShardflakeException {
 

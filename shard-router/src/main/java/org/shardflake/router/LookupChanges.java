@@ -24,7 +24,7 @@ final class LookupChanges {
 
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
 
-    /** A value of a lookup, for one row if several can hold it. */
+    /** A value of a lookup, and the row if several rows can hold the value. */
     record Name(int lookup, Claims.Key key) {}
 
     /**
@@ -66,8 +66,8 @@ final class LookupChanges {
     }
 
     /**
-     * Deletes the claims that are not good after this. The shard of the rows has the last word: a savepoint may have brought a record
-     * back, and SQL by the driver's own connection may have committed the transaction before, or prepared it to be committed later.
+     * Deletes the claims that the end of the transaction leaves invalid. The shard of the rows has the last word: a savepoint may have brought
+     * a record back, and SQL by the driver's own connection may have committed the transaction before, or prepared it to be committed later.
      */
     void ended(boolean committed) {
         Map<Name, Change> ended = new HashMap<>(changes);
@@ -88,7 +88,7 @@ final class LookupChanges {
         }
     }
 
-    /** The tokens of those claims that are good, or may become so. */
+    /** The tokens of the claims that are valid or may become valid. */
     private static List<UUID> kept(Collection<Change> changes) {
         List<UUID> kept = new ArrayList<>();
         List<Change> old = new ArrayList<>();

@@ -138,7 +138,7 @@ final class ManyShards implements AutoCloseable {
                 .reduce(BigDecimal::add);
     }
 
-    /** The first rows by an order, or those after a row. */
+    /** The first rows in an order, or the next ones after a given row. */
     <T> List<T> top(int limit, RowOrder<T> order, @Nullable T after, ShardQuery<T> query) {
         if (limit < 1) {
             throw new IllegalArgumentException("limit is %s, allowed: 1 or more".formatted(limit));
@@ -216,13 +216,13 @@ final class ManyShards implements AutoCloseable {
         R run(CancellableConnection connection, List<Integer> shards) throws SQLException;
     }
 
-    /** The same for a read that has to know its pool. */
+    /** Reads some shards of one server, with access to the server's pool. */
     @FunctionalInterface
     private interface PoolRead<R> {
         R run(CancellableConnection connection, ServerPool pool, List<Integer> shards) throws SQLException;
     }
 
-    /** Throws the failure of a server's shards, or makes a note of it. */
+    /** Handles the failure of a server's shards: throws it or records it. */
     @FunctionalInterface
     private interface Failures {
         void of(ServerPool pool, List<Integer> shards, RuntimeException failure);

@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The transaction each thread is in, so that another one begun there can join it or be refused.
+ * Keeps track of the transaction that each thread is in, so that a nested one can join it or be refused.
  *
  * <p>Entries live as long as the work does. Unlike those of a {@code ThreadLocal}, they cannot be inherited or left
  * behind.
@@ -35,7 +35,7 @@ final class OpenTransactions {
         return tx == null ? byThread.remove(Thread.currentThread()) : byThread.put(Thread.currentThread(), tx);
     }
 
-    /** Puts a transaction in the place of another that has ended, unless that is suspended. */
+    /** Replaces a transaction that has ended with another one, unless the ended one is suspended. */
     void replace(ShardTransaction ended, @Nullable ShardTransaction tx) {
         if (current() == ended) {
             enter(tx);

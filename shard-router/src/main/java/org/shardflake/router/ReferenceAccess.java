@@ -205,7 +205,10 @@ public final class ReferenceAccess {
                 .orElse(null);
     }
 
-    /** Asks for the home: the home itself knows best; while it changes or is down, the others know, except for one that was down then. */
+    /**
+     * Finds out which server is the home: preferably from the home itself, otherwise from the other servers, of which any that was down may be
+     * out of date.
+     */
     private String askForHome() {
         RuntimeException silent = null;
         for (String question : List.of(IS_HOME, HOME)) {

@@ -27,7 +27,7 @@ public interface RouterListener {
         CONNECTION_LOST
     }
 
-    /** A router was built; its map is loaded. */
+    /** Called when a router has been built and has loaded its map. */
     default void started(RouterState router) {}
 
     /** Called when the router begins to route by this map. */
@@ -45,7 +45,8 @@ public interface RouterListener {
     }
 
     /**
-     * A transaction on one shard has ended; work run twice ends twice. On a connection in auto-commit mode each statement is one.
+     * Called when a transaction on one shard has ended, once for each run of the work. On a connection in auto-commit mode each statement is
+     * one.
      */
     default void transactionEnded(Server server, boolean readOnly, boolean committed, Duration duration) {}
 

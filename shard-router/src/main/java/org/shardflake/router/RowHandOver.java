@@ -8,7 +8,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/** Hands over rows one at a time, whichever thread has read them, until the read is given up. Thread-safe. */
+/** Hands over rows one at a time, from any thread that reads them, until the read is given up. Thread-safe. */
 final class RowHandOver {
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -21,7 +21,7 @@ final class RowHandOver {
         return failure;
     }
 
-    /** Waits for an action that runs, and lets no other begin. */
+    /** Waits for a running action, and lets no other start. */
     void end() {
         lock.lock();
         try {

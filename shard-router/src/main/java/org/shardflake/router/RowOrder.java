@@ -87,7 +87,7 @@ public final class RowOrder<T> {
                 .collect(Collectors.joining(", "));
     }
 
-    /** This order in Java, the same in which servers sort. */
+    /** This order as a Java comparator, which sorts as the servers do. */
     public Comparator<T> comparator() {
         return columns.stream()
                 .map(Column::comparator)
@@ -95,7 +95,7 @@ public final class RowOrder<T> {
                 .orElseThrow();
     }
 
-    /** The condition that rows come after another, with question marks for {@link #valuesOf its values}. */
+    /** The SQL condition that a row comes after another, with question marks for {@link #valuesOf its values}. */
     String isAfter() {
         if (columns.stream().map(Column::isDescending).distinct().count() > 1) {
             return isAfter(0);

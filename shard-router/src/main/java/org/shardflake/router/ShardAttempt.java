@@ -44,7 +44,7 @@ public final class ShardAttempt {
         return new ShardAttempt(executor, key, shard, null, takenBack);
     }
 
-    /** Work inside a transaction that the router ends. */
+    /** An attempt inside a transaction that the router ends. */
     static ShardAttempt inside(ShardTransaction tx, ShardExecutor executor) {
         return new ShardAttempt(executor, ShardKey.shard(tx.shard()), tx.shard(), tx, tx.takenBack());
     }
@@ -98,7 +98,7 @@ public final class ShardAttempt {
         return around != null;
     }
 
-    /** Keeps the transaction of the router that this work is inside of from committing. */
+    /** Makes the router's transaction that surrounds this work roll back at its end. */
     public void rollbackOnly() {
         if (around == null) {
             throw new IllegalStateException("not inside a transaction of the router: roll the connection back");
@@ -115,14 +115,14 @@ public final class ShardAttempt {
         return executor.open().enter(null);
     }
 
-    /** Ends what {@link #suspend} began. */
+    /** Makes the transaction that {@link #suspend} has hidden current again. */
     public void resume(@Nullable Object suspended) {
         executor.open().enter((ShardTransaction) suspended);
     }
 
     /**
-     * What this run has changed in objects of the caller, which is undone before the next run; nothing is undone if there is
-     * none. Inside a transaction of the router, the run is that of the work given to {@code write} or {@code read}.
+     * The record of what this run changes in the caller's objects, created on first use and undone before the next run. Inside a transaction of
+     * the router, the run is that of the work given to {@code write} or {@code read}.
      *
      * @param first makes it when it is asked for first
      */
@@ -152,7 +152,7 @@ public final class ShardAttempt {
         return isRerunPrevented;
     }
 
-    /** Notes a commit that may or may not have been done. */
+    /** Notes a commit whose outcome is unknown. */
     void isUnknown(CommitOutcomeUnknownException e) {
         isRerunPrevented = true;
         unknown = e;

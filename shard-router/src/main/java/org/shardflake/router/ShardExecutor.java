@@ -73,7 +73,7 @@ final class ShardExecutor {
         return new Retry(retryPolicy, maps, listener);
     }
 
-    /** Admits work, which a close of the router waits for until {@link #leave}. */
+    /** Registers work that closing the router waits for, until {@link #leave}. */
     void enter() {
         pools.enter();
     }
@@ -157,7 +157,7 @@ final class ShardExecutor {
         abstract boolean isReadOnly();
     }
 
-    /** Work that listeners are notified of. */
+    /** Runs work, and notifies the listeners of it. */
     private <T extends @Nullable Object, X extends Exception> T observed(int shard, Attempts<T, X> attempts) throws X {
         RunningWork observer = listener.workBegan(routes().pool(shard).server(), shard);
         if (observer == null) {
@@ -413,7 +413,7 @@ final class ShardExecutor {
         return plain(loan, loan.connection());
     }
 
-    /** A connection whose transactions listeners are notified of. */
+    /** Wraps a connection so that listeners are notified of its transactions. */
     DirectConnection plain(AttemptConnection.Loan loan, ForwardingConnection connection) {
         Server server = loan.routes().pool(loan.connection().shard()).server();
         return new DirectConnection(
@@ -450,7 +450,7 @@ final class ShardExecutor {
         });
     }
 
-    /** Whether the calling thread may have a connection of a pool, so must not wait for another of it. */
+    /** Whether the calling thread may hold a pooled connection already, and so must not wait for another from the same pool. */
     private boolean mayHoldConnection() {
         return running.containsKey(Thread.currentThread()) || open.current() != null;
     }
@@ -483,7 +483,7 @@ final class ShardExecutor {
         }
     }
 
-    /** Whether the shard is there; otherwise the connection is given back. */
+    /** Whether the server has the shard; if not, the connection is returned to the pool. */
     private static boolean isAdmitted(LeasedConnection connection, ServerPool pool) {
         boolean isAdmitted = false;
         try {
@@ -498,7 +498,7 @@ final class ShardExecutor {
         }
     }
 
-    /** Refuses work that cannot be sent to an old database, whichever shards are there. */
+    /** Refuses work that cannot run while shards may still be in an old database. */
     void requireNoOldDatabase(String what) {
         if (routes().hasOldDatabase()) {
             throw new IllegalStateException(

@@ -125,23 +125,23 @@ public final class ShardQuery<T> {
         return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, duration, access, shards, collectsFailures);
     }
 
-    /** The query run on replicas where servers have them; these may lag a little. */
+    /** The query, run on replicas where servers have them; replicas may lag a little. */
     public ShardQuery<T> onReplicas() {
         return new ShardQuery<>(
                 sql, columnsOfATable, mapper, parameters, deadline, Access.REPLICA_READ, shards, collectsFailures);
     }
 
-    /** The query run in some shards only; {@link ShardRouter#fetch} goes by its ids instead. */
+    /** The query limited to some shards; {@link ShardRouter#fetch} chooses shards by its ids instead. */
     public ShardQuery<T> over(ShardSet some) {
         return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, deadline, access, some, collectsFailures);
     }
 
-    /** The query for which {@link ShardRouter#forEachRow} skips the shards of servers that fail, and returns them. */
+    /** The query with failures collected: {@link ShardRouter#forEachRow} skips the shards of servers that fail, and returns those shards. */
     public ShardQuery<T> collectFailures() {
         return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, deadline, access, shards, true);
     }
 
-    /** The query with the placeholder for the schema. */
+    /** The query's text, with the placeholder for the schema. */
     String template() {
         return sql;
     }
@@ -163,7 +163,7 @@ public final class ShardQuery<T> {
     }
 
     /**
-     * Whether the query is known to select only columns of one table, and so has no question mark, be it parameter or
+     * Whether the query is known to select only columns of one table, so that it has no question mark, neither as a parameter nor as an
      * operator.
      */
     boolean isColumnsOfATable() {

@@ -118,8 +118,8 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     }
 
     /**
-     * A shard for something new, such as a customer whose key the insert makes: each is as likely as any other. Inside a
-     * transaction it is that transaction's shard, the only one whose rows the transaction can write.
+     * A random shard for something new, such as a customer whose key the insert generates; all shards are equally likely. Inside a transaction
+     * it is that transaction's shard, the only one whose rows the transaction can write.
      *
      * <pre>{@code
      * long id = router.write(
@@ -353,8 +353,8 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     }
 
     /**
-     * Hands over each row of all shards, in bounded memory: by shard in the order of ids, servers at the same time, but never two
-     * rows at once. A row is handed over once, also when its shard moves meanwhile. The deadline of the query is for all of it.
+     * Hands over each row of all shards, in bounded memory: ordered by id within a shard, from all servers at the same time, but never two rows
+     * at once. A row is handed over once, also when its shard moves meanwhile. The deadline of the query is for all of it.
      *
      * @param action may throw, which ends the read; called by threads of the router
      */
@@ -389,7 +389,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
         return executor.overMany(() -> manyShards.scatter(scatter, work));
     }
 
-    /** The tables that every server has alike. */
+    /** Access to the reference tables, which are the same on every server. */
     public ReferenceAccess reference() {
         return reference;
     }

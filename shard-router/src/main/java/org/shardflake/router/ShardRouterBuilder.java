@@ -190,8 +190,8 @@ public final class ShardRouterBuilder {
     }
 
     /**
-     * Sends work on shards that have not left an old database there, until they do, while {@code shardflake adopt cutover} lets them leave one
-     * by one. By default the router knows of no old database.
+     * Sends work on shards that are still in an old database there, while {@code shardflake adopt cutover} moves them out one by one. By
+     * default the router knows of no old database.
      *
      * <p>Work given to {@link ShardRouter#write write}, {@link ShardRouter#read read} or {@link ShardRouter#attempt attempt} runs in a transaction
      * that keeps its shard there until it ends; the schema below stands for that of the shard, also first in the search_path. If the shard has
@@ -214,7 +214,9 @@ public final class ShardRouterBuilder {
         return this;
     }
 
-    /** Changes a server's pool before it is made, for settings without a method here; after whatever changed it by an earlier call. */
+    /**
+     * Customizes a server's pool before it is created, for settings without a method here; several customizers run in the order of the calls.
+     */
     public ShardRouterBuilder customizePools(BiConsumer<Server, HikariConfig> customizer) {
         this.poolCustomizer = poolCustomizer.andThen(customizer);
         return this;

@@ -9,8 +9,8 @@ import org.shardflake.IdLayout;
 import org.shardflake.Sharding;
 
 /**
- * A statement with a text for each shard. The text is the same object each time, so that the driver's cache of statements need not
- * compare it letter by letter. Thread-safe.
+ * A SQL template with the text for each shard. The text is the same object each time, so that the driver's cache of statements need not compare
+ * it letter by letter. Thread-safe.
  */
 final class ShardSqlTemplate {
 

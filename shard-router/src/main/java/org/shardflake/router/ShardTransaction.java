@@ -118,7 +118,7 @@ public final class ShardTransaction {
         }
     }
 
-    /** Whether a framework ends it, not the router. */
+    /** Whether a framework ends the transaction, not the router. */
     boolean isOfAttempt() {
         return attempted != null;
     }
@@ -128,7 +128,7 @@ public final class ShardTransaction {
         return lookups;
     }
 
-    /** What is undone before the next run of the work in this transaction. */
+    /** The changes that are undone before the work in this transaction runs again. */
     TakenBack takenBack() {
         return takenBack;
     }
@@ -142,7 +142,7 @@ public final class ShardTransaction {
         failed = true;
     }
 
-    /** Checks that COMMIT would commit, and that no work inside has failed. */
+    /** Checks that COMMIT would commit, and that no work inside the transaction has failed. */
     void checkCommittable() throws SQLException {
         if (failed) {
             throw new NotCommittableException("work that joined this transaction has failed", "25P02");

@@ -15,7 +15,7 @@ import org.shardflake.Sharding;
 /** A cache of statements over many shards, since building one takes a tenth of the time to run it. Thread-safe. */
 final class StatementCache {
 
-    /** Several kilobytes each. With 8,192 shards a query has 82. */
+    /** The maximum number of statements, each of several kilobytes. With 8,192 shards a query has 82. */
     private static final int MOST = 500;
 
     private final ReentrantLock lock = new ReentrantLock();

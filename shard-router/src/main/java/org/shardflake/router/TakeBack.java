@@ -5,7 +5,7 @@
 package org.shardflake.router;
 
 /**
- * What a run of work has changed in the objects of its caller, such as ids of entities. A framework keeps one for each run by
+ * Undoes the changes that a run of work has made to its caller's objects, such as ids set in entities. A framework keeps one for each run by
  * {@link ShardAttempt#beforeNextRun}.
  */
 @FunctionalInterface

@@ -14,15 +14,15 @@ import java.util.function.Supplier;
 final class TakenBack {
 
     private final Map<Class<?>, TakeBack> ofThisRun = new LinkedHashMap<>(0);
-    /** Those of work inside this work, which has failed. */
+    /** The changes of nested work that has failed. */
     private final List<TakenBack> ofWorkInside = new ArrayList<>(0);
 
-    /** That of this type, made when first asked for. */
+    /** The undo record of this type, created on first use. */
     <T extends TakeBack> T get(Class<T> type, Supplier<T> first) {
         return type.cast(ofThisRun.computeIfAbsent(type, key -> first.get()));
     }
 
-    /** Also undoes what work inside this work has changed. */
+    /** Adds the changes of nested work, to be undone as well. */
     void add(TakenBack inside) {
         if (!inside.isEmpty()) {
             ofWorkInside.add(inside);
@@ -33,7 +33,7 @@ final class TakenBack {
         return ofThisRun.isEmpty() && ofWorkInside.isEmpty();
     }
 
-    /** Undoes all of it, and forgets it. */
+    /** Undoes all changes, and forgets them. */
     void takeBack() {
         for (int i = ofWorkInside.size() - 1; i >= 0; i--) {
             ofWorkInside.get(i).takeBack();

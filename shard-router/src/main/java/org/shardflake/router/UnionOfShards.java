@@ -37,7 +37,7 @@ record UnionOfShards(
      */
     static final int SHARDS_A_STATEMENT = 100;
 
-    /** The shards of each statement. */
+    /** Splits shards into the groups that one statement reads. */
     static List<List<Integer>> parts(List<Integer> shards) {
         List<List<Integer>> parts = new ArrayList<>();
         for (int from = 0; from < shards.size(); from += SHARDS_A_STATEMENT) {
@@ -67,8 +67,8 @@ record UnionOfShards(
     }
 
     /**
-     * Makes the driver prepare on the server immediately, since planning so many arms takes longer than running them; never if the pool is set up not
-     * to.
+     * Makes the driver prepare a statement on the server immediately, since planning so many arms takes longer than running them; not if the
+     * pool's settings forbid it.
      */
     static void prepareOnServer(PreparedStatement statement) throws SQLException {
         PGStatement driver = statement.unwrap(PGStatement.class);

@@ -18,8 +18,8 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 
 /**
- * The shards still to be read by a read over many. The next one is on the server where the fewest are being read, so
- * all servers have work, and one that does not answer ties up only its share of the readers. Thread-safe.
+ * The shards that a read over many shards has still to read. The next one is on the server where the fewest are being read, so all servers have
+ * work, and one that does not answer ties up only its share of the readers. Thread-safe.
  */
 final class WaitingShards {
 

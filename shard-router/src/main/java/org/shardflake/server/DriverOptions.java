@@ -14,8 +14,8 @@ import org.postgresql.PGProperty;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
- * The driver's options that a URL may not have: they load a class or write a file in whatever process reads the URL, and
- * URLs come from the shard map, from files and from the environment.
+ * The driver's options that are refused in a URL: they load a class or write a file in the process that reads the URL, and URLs come from the
+ * shard map, from files and from the environment.
  */
 final class DriverOptions {
 
@@ -38,7 +38,7 @@ final class DriverOptions {
     private DriverOptions() {}
 
     /**
-     * Refuses such options, in whatever form the URL gives them.
+     * Refuses forbidden options, in whatever form the URL gives them.
      *
      * @throws IllegalArgumentException if there is one
      */

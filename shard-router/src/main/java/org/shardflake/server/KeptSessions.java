@@ -20,8 +20,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sessions that are kept when they are closed, and lent to the next who connects to the same server: a login takes longer than most
- * questions of an examination. {@link ServerUrl#keeping} makes the URLs that take part.
+ * Sessions that are kept when they are closed, and reused by the next connection to the same server: a login takes longer than most queries of
+ * an examination. {@link ServerUrl#keeping} makes the URLs that take part.
  *
  * <p>Nothing of the work before is left in a session: its transaction is rolled back, and {@code DISCARD ALL} takes settings, locks,
  * temporary tables and prepared statements away. A session that fails in the meantime is replaced by a new one. Thread-safe.
@@ -31,7 +31,7 @@ public final class KeptSessions {
     private final Map<String, Deque<Connection>> idle = new HashMap<>();
     private boolean keeps;
 
-    /** The end of keeping sessions, for try-with-resources: closes those that are not in use. */
+    /** Stops keeping sessions when closed, and closes those that are not in use; for try-with-resources. */
     @FunctionalInterface
     public interface Keeping extends AutoCloseable {
         @Override
@@ -63,7 +63,7 @@ public final class KeptSessions {
     }
 
     /**
-     * A session, kept or new; when it is closed, it is kept.
+     * Lends a session, kept or new; closing the session returns it.
      *
      * @param url what tells servers and logins apart
      */
@@ -159,7 +159,7 @@ public final class KeptSessions {
         }
     }
 
-    /** A server that is gone has ended the session, too. */
+    /** Closes a session; an error is ignored, since a server that is gone has ended the session, too. */
     private static void close(Connection session) {
         try {
             session.close();

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.postgresql.ds.PGSimpleDataSource;
 
-/** Translates what follows {@code postgresql://} in libpq's URLs into the driver's properties. */
+/** Translates the part of libpq's URLs after {@code postgresql://} into the driver's properties. */
 final class LibpqUrl {
 
     private static final int DEFAULT_PORT = 5432;

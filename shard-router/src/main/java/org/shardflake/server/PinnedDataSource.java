@@ -8,7 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
-/** A data source whose sessions have settings of our own. */
+/** A data source whose sessions get Shardflake's own settings. */
 final class PinnedDataSource extends DirectDataSource {
 
     private static final long serialVersionUID = 1;

@@ -6,7 +6,7 @@ package org.shardflake.server;
 
 import java.sql.SQLException;
 
-/** A pooler that changes sessions between transactions answered, where the server itself is needed. */
+/** A pooler that changes sessions between transactions answered where the server itself is needed. */
 public final class PoolerException extends SQLException {
 
     private static final long serialVersionUID = 1;

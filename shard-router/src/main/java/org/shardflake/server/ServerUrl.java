@@ -46,7 +46,7 @@ public final class ServerUrl {
     /** The environment variable that names the origin of changes in the history of the shard map. */
     public static final String ORIGIN = "SHARDFLAKE_ORIGIN";
 
-    /** The environment variables with the login of subscriptions, where that has to differ from ours. */
+    /** The environment variables with the login of subscriptions, for when it differs from the tools' own. */
     private static final String REPLICATION_USER = "SHARDFLAKE_REPLICATION_USER";
 
     private static final String REPLICATION_PASSWORD = "SHARDFLAKE_REPLICATION_PASSWORD";
@@ -61,19 +61,19 @@ public final class ServerUrl {
     private final PGSimpleDataSource source;
     /** Runs after connecting to a standby; null if only the primary will do. */
     private final @Nullable Runnable onStandby;
-    /** The search_path of sessions that data sources open with our settings; null to leave them unchanged. */
+    /** The search_path of sessions that data sources open with Shardflake's settings; null to leave sessions unchanged. */
     private final @Nullable String pinnedPath;
-    /** The operators' name for the server, such as its name in the shard map; null if unknown. */
+    /** The name that operators use for the server, as in the shard map; null if unknown. */
     private final @Nullable String name;
     /** Keeps sessions for later connections; null if each connection has a session of its own. */
     private final @Nullable KeptSessions kept;
-    /** Asked for a password at each new connection; null if the URL, the environment or a file has it. */
+    /** The source that is asked for a password at each new connection; null if the URL, the environment or a file has the password. */
     private final @Nullable PasswordSource passwords;
-    /** Whether sessions belong to a pooler that shares them; null while unknown. */
+    /** Whether a pooler lets several clients share its sessions; null while unknown. */
     private volatile @Nullable Boolean isShared;
-    /** Whether something between us and the server refuses settings with the login, as PgBouncer does. */
+    /** Whether something in front of the server refuses settings at login, as PgBouncer does. */
     private volatile boolean refusesOptions;
-    /** Whether transactions were found to have so little time that not even the first one ends. */
+    /** Whether transaction timeouts were found to be so short that not even the first transaction ends in time. */
     private volatile boolean isTimed;
 
     private ServerUrl(
@@ -123,7 +123,7 @@ public final class ServerUrl {
     }
 
     /**
-     * This URL with a name for messages about its sessions: a {@link SessionFailedException} names the server.
+     * This URL with the server's name, which a {@link SessionFailedException} then includes in its message.
      *
      * @param name what operators call the server, such as its name in the shard map
      */
@@ -144,7 +144,7 @@ public final class ServerUrl {
         return new ServerUrl(url, environment, onStandby, pinnedPath, name, kept, source);
     }
 
-    /** Another URL, with missing parts taken from where this one takes them, and also from this one. */
+    /** Another URL, whose missing parts are taken from the same sources as this one's, and then from this one. */
     public ServerUrl another(String other) {
         Map<String, String> login = new HashMap<>(environment);
         if (source.getUser() != null) {
@@ -156,7 +156,7 @@ public final class ServerUrl {
         return new ServerUrl(other, login, null, null, null, null, source.getPassword() == null ? passwords : null);
     }
 
-    /** The name, if it has one, and the hosts. */
+    /** The name and the hosts, or only the hosts if there is no name. */
     private String label() {
         return name == null ? hosts() : "%s (%s)".formatted(name, hosts());
     }
@@ -285,7 +285,7 @@ public final class ServerUrl {
         }
     }
 
-    /** Sets the path, except in a shared session, since other clients would get it with our settings. */
+    /** Sets the search path, except in a shared session, whose other clients would get our settings. */
     private void pin(Connection connection, SharedSessions.Opener another, String path, boolean takesShared)
             throws SQLException {
         int process = connection.unwrap(PGConnection.class).getBackendPID();
@@ -312,7 +312,7 @@ public final class ServerUrl {
         }
     }
 
-    /** Reports the origin by a statement, since poolers refuse settings that come with the connection. */
+    /** Sets the origin with a statement, since poolers refuse settings at login. */
     private void tellOrigin(Connection connection) throws SQLException {
         String origin = environment.getOrDefault(ORIGIN, "");
         if (!origin.isEmpty()) {
@@ -351,7 +351,7 @@ public final class ServerUrl {
         return asOthers("SELECT pg_catalog.current_setting('default_transaction_read_only')")[0].equals("on");
     }
 
-    /** Settings that sessions of this login have by themselves, and with them the workers of its subscriptions. */
+    /** Settings that this login's sessions have by default, as do the workers of its subscriptions. */
     public Map<String, String> ownSettings(String... names) throws SQLException {
         String[] values = asOthers(
                 "SELECT pg_catalog.current_setting(name) FROM pg_catalog.unnest('{%s}'::pg_catalog.text[]) name"
@@ -363,7 +363,7 @@ public final class ServerUrl {
         return settings;
     }
 
-    /** Asks a session that has the settings of the server, the database and the role. */
+    /** Runs a query in a session with the settings of the server, the database and the role, instead of ours. */
     private String[] asOthers(String question) throws SQLException {
         List<String> answers = new ArrayList<>();
         PGSimpleDataSource named = limited("shardflake");
@@ -438,7 +438,7 @@ public final class ServerUrl {
         });
     }
 
-    /** Tries again with the login's options, if transactions have so little time that the statement came too late. */
+    /** Opens a session, and tries again with options at login if a transaction timeout is too short for setting them by a statement. */
     private Connection whileTimed(SharedSessions.Opener opener) throws SQLException {
         try {
             return opener.open();
@@ -535,8 +535,8 @@ public final class ServerUrl {
     }
 
     /**
-     * Whether {@link #conninfo} has no password that lasts: a subscription keeps what it was made with, while a {@link PasswordSource} is
-     * asked for each connection.
+     * Whether {@link #conninfo} lacks a lasting password: a subscription keeps the password that it was created with, while a {@link
+     * PasswordSource} is asked for each connection.
      */
     public boolean lacksReplicationLogin() {
         return passwords != null
@@ -545,7 +545,7 @@ public final class ServerUrl {
                 && environment.getOrDefault(REPLICATION_PASSWORD, "").isEmpty();
     }
 
-    /** The parameters of a connection, by name. */
+    /** The parameters of a connection, by their libpq name. */
     public Map<String, String> libpqParameters() {
         Map<String, @Nullable String> parameters = new LinkedHashMap<>();
         parameters.put("host", String.join(",", source.getServerNames()));
@@ -577,7 +577,7 @@ public final class ServerUrl {
         return Objects.equals(value, property.getDefaultValue()) ? null : value;
     }
 
-    /** The reason why a connection failed; the driver says only that it did. */
+    /** The reason why a connection failed, which the driver's message leaves out. */
     public static String whyUnreachable(SQLException e) {
         Throwable cause = e;
         while (cause.getCause() != null) {

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
- * Tells long statements from servers that hang, which TCP cannot: the kernel of a frozen server keeps acknowledging.
+ * Distinguishes long statements from servers that hang, which TCP cannot do: the kernel of a frozen server keeps acknowledging.
  *
  * <p>A thread checks the sockets. If one has been silent for a while in the middle of a read or write, the thread asks
  * its server on another connection, as {@code pg_isready} would; if that repeatedly gets no answer either, the socket
@@ -127,7 +127,7 @@ final class ServerWatch {
         return watching != null;
     }
 
-    /** Asks each server once, however many sockets lead there. */
+    /** Checks each server once, however many sockets lead there. */
     private void askServers() {
         Map<SocketAddress, Boolean> answers = new HashMap<>();
         for (WatchedSocket socket : sockets) {
@@ -161,7 +161,7 @@ final class ServerWatch {
                 : String.valueOf(address);
     }
 
-    /** Tracks since when a read or a write has been waiting. Carries TLS like any other socket. */
+    /** A socket that knows since when a read or a write has been waiting. Carries TLS like any other socket. */
     private final class WatchedSocket extends Socket {
 
         private static final long NOT_WAITING = Long.MIN_VALUE;

@@ -26,7 +26,7 @@ public final class SessionFailedException extends SQLException {
 
     private static final String AGAIN = "; then run the same command again";
 
-    /** The settings that end sessions. Ours set them to 0 when they begin. */
+    /** The settings that end sessions, by SQLSTATE. Ours set them to 0 when they begin. */
     private static final Map<String, String> TIMEOUTS = Map.of(
             "57P05", "idle_session_timeout",
             "25P03", "idle_in_transaction_session_timeout",

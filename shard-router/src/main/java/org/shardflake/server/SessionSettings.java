@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings that our sessions get, whatever the server, the database and the role have.
+ * The settings of Shardflake's own sessions, which override those of the server, the database and the role.
  *
  * <p>They come with the login, so that they hold from the first statement on and {@code RESET} leads back to them. The
  * statement sets them once more, for poolers that take no settings with a login, and sets those that not every version has
@@ -76,7 +76,7 @@ final class SessionSettings {
             new Setting("debug_parallel_query", "off"),
             new Setting("force_parallel_mode", "off"));
 
-    /** Settings that only some versions have, for superusers and roles that were granted them. */
+    /** Settings that only some versions have, and that only superusers and roles with a grant may set. */
     private static final List<Setting> OF_SUPERUSERS = List.of(
             new Setting("session_replication_role", "origin"),
             new Setting("event_triggers", "on"),
@@ -121,7 +121,7 @@ final class SessionSettings {
     private SessionSettings() {}
 
     /**
-     * Options of a login.
+     * The options to log in with.
      *
      * @param own options that the user gave: they choose the role, and what is not pinned
      * @param path the search_path
@@ -140,7 +140,7 @@ final class SessionSettings {
     }
 
     /**
-     * Options of a login that has no time limits, and otherwise what the server, the database and the role have set.
+     * The options to log in without time limits, but otherwise with the settings of the server, the database and the role.
      *
      * @param own options that the user gave
      * @param isTimed as for {@link #options}
@@ -156,7 +156,7 @@ final class SessionSettings {
     }
 
     /**
-     * The statement that pins the settings, and returns the number of the session's process.
+     * The statement that applies the settings, and returns the process id of the session.
      *
      * @param process if it runs in another process, it changes nothing; null to change any
      * @param own options that the user gave

@@ -13,8 +13,8 @@ import java.util.Set;
 import org.postgresql.PGConnection;
 
 /**
- * Tells whether something between us and the server gives each transaction another session, as PgBouncer does with
- * {@code pool_mode = transaction}. Such a session keeps what we leave in it for whoever gets it next, and loses it for us.
+ * Detects whether something in front of the server gives each transaction another session, as PgBouncer does with {@code pool_mode =
+ * transaction}. Such a session keeps what we leave in it for whoever gets it next, and loses it for us.
  *
  * <p>A server tells its process at the login, and a pooler makes one up. So a pooler is suspected when a session runs in
  * another process than the login said, and found when two connections meet in one process, or one changes its process. A

@@ -10,7 +10,7 @@ import java.util.HexFormat;
 import org.shardflake.ShardKey;
 
 /**
- * Names and values as parts of a statement's text.
+ * Names and values as SQL text, quoted.
  *
  * <p>The only place in Java that quotes for SQL. A body, of a function or a {@code DO} block, with a name in it is a {@link #literal} or a
  * {@link #body}: a name may contain any dollar quote.
@@ -27,14 +27,17 @@ public final class SqlText {
         return '"' + name.replace("\"", "\"\"") + '"';
     }
 
-    /** A value in single quotes, which means the same with either {@code standard_conforming_strings}. */
+    /** A value in single quotes, valid with either setting of {@code standard_conforming_strings}. */
     public static String literal(String value) {
         String doubled = "'" + value.replace("'", "''") + "'";
         // The blank keeps the E apart from a word before it.
         return value.contains("\\") ? " E" + doubled.replace("\\", "\\\\") : doubled;
     }
 
-    /** A body, of a function or a {@code DO} block, in a dollar quote that it does not contain: as {@link #literal}, but for readers. */
+    /**
+     * The body of a function or a {@code DO} block, in a dollar quote that the body does not contain: like {@link #literal}, but easier to
+     * read.
+     */
     public static String body(String text) {
         String tag = "$$";
         // Nor may the end of the body make up the tag together with its beginning.
@@ -44,7 +47,7 @@ public final class SqlText {
         return tag + text + tag;
     }
 
-    /** A value as a column of what {@code COPY ... FROM STDIN} reads. */
+    /** A value in the format that {@code COPY ... FROM STDIN} reads. */
     public static String copied(String value) {
         return value.replace("\\", "\\\\")
                 .replace("\n", "\\n")
@@ -58,8 +61,8 @@ public final class SqlText {
     }
 
     /**
-     * A name for an object, made of other names. One that is too long for PostgreSQL is cut between characters, and has a digest of the
-     * whole in place of the rest, so that different names stay different.
+     * A name for an object, composed of other names and shortened to PostgreSQL's limit. One that is too long for PostgreSQL is cut between
+     * characters, and has a digest of the whole in place of the rest, so that different names stay different.
      */
     public static String shortened(String name) {
         if (name.getBytes(UTF_8).length <= NAME_BYTES) {
@@ -69,7 +72,7 @@ public final class SqlText {
         return start(name, NAME_BYTES - 1 - digest.length()) + "_" + digest;
     }
 
-    /** The first characters of a name that fit into so many bytes. */
+    /** The longest start of a name that fits into this many bytes. */
     public static String start(String name, int bytes) {
         int end = 0;
         int size = 0;
@@ -84,7 +87,7 @@ public final class SqlText {
         return name.substring(0, end);
     }
 
-    /** Sixteen characters that tell texts apart. */
+    /** A digest of sixteen characters. */
     public static String digest(String text) {
         return HexFormat.of().toHexDigits(ShardKey.hash(text));
     }

@@ -67,7 +67,7 @@ public final class TextFile {
     }
 
     /**
-     * Whether only the kernel can follow a link, such as {@code /dev/stdout}, which leads to what a process has open. Files in shared
+     * Whether only the kernel can follow a link, such as {@code /dev/stdout}, which leads to a file that a process has open. Files in shared
      * memory are like any others.
      */
     private static boolean isOfTheSystem(Path file) {

@@ -15,13 +15,13 @@ import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
-/** The lines of a file's properties, for messages. */
+/** Finds the line numbers of a file's properties, for messages. */
 public final class YamlLines {
 
     private YamlLines() {}
 
     /**
-     * The line of a property, from 1, or of the nearest one above it that the file has.
+     * The number of a property's line, from 1, or of the nearest line above it that the file has.
      *
      * @param yaml a text that can be read as YAML
      * @param path the names of the property and of those above it; an element of a list is its number from 1

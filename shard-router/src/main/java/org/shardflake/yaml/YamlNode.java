@@ -37,7 +37,7 @@ public final class YamlNode {
     }
 
     /**
-     * Reads the text of a file whose content may be anything.
+     * Reads the text of a file, without checks of its content.
      *
      * @param label the text's name in YAML's own messages
      */
@@ -56,7 +56,7 @@ public final class YamlNode {
         return name;
     }
 
-    /** Refuses properties other than these. */
+    /** Refuses all properties except the known ones. */
     public void allow(String... known) {
         for (String property : properties.keySet()) {
             if (!List.of(known).contains(property)) {

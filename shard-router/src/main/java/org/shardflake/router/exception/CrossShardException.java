@@ -7,7 +7,7 @@ package org.shardflake.router.exception;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** Work inside a transaction on one shard asked for another, which it cannot reach; nothing was done there. */
+/** Work inside a transaction on one shard asked for another shard, which the transaction cannot reach; nothing was done there. */
 public final class CrossShardException extends ShardflakeException {
 
     @Serial

@@ -32,7 +32,7 @@ public final class ScatterException extends ShardflakeException {
                 "the read on server %s failed: %s".formatted(server, cause.getMessage()), server, cause);
     }
 
-    /** A statement over some shards failed after rows of it had been handed over. */
+    /** The exception for a statement over several shards that failed after some of its rows had been handed over. */
     public static ScatterException cutShort(Throwable cause) {
         return new ScatterException("it was cut short after some of its rows: " + cause.getMessage(), "", cause);
     }

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-/** What can go wrong on the way to a shard: each exception tells one kind of failure, and whether anything was written. */
+/** The exceptions of the router: each stands for one kind of failure, and says whether anything was written. */
 @NullMarked
 package org.shardflake.router.exception;
 

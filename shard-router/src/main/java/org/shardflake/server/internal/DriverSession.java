@@ -38,17 +38,17 @@ public final class DriverSession {
         this.driver = driver;
     }
 
-    /** The session behind a connection, which may be wrapped by a pool. */
+    /** The driver's session behind a connection, which a pool may have wrapped. */
     public static DriverSession of(Connection connection) throws SQLException {
         return new DriverSession(connection.unwrap(BaseConnection.class));
     }
 
-    /** Whether the session is outside a transaction. */
+    /** Whether no transaction is open in the session. */
     public boolean isIdle() {
         return driver.getTransactionState() == TransactionState.IDLE;
     }
 
-    /** Whether there is a transaction in which no statement has failed. */
+    /** Whether a transaction is open in which no statement has failed. */
     public boolean isOpen() {
         return driver.getTransactionState() == TransactionState.OPEN;
     }
@@ -106,7 +106,7 @@ public final class DriverSession {
         }
     }
 
-    /** Keeps the answer, and throws the first error. */
+    /** Receives the answer, and throws the first error. */
     private static final class Answer extends ResultHandlerBase {
 
         private @Nullable Long value;

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 /**
- * The adapters to classes of the PostgreSQL driver that it does not publish, and may change in any release. All other code uses only the
- * published ones. Internal: not for applications, and free to change.
+ * Adapters to classes of the PostgreSQL driver that are not public API, and may change in any release. All other code uses only the published
+ * ones. Internal: not for applications, and free to change.
  */
 @NullMarked
 package org.shardflake.server.internal;

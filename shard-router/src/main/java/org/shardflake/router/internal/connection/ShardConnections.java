@@ -34,28 +34,28 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ShardConnections implements AutoCloseable {
 
-    /** Stands for work that belongs to no shard. */
+    /** The number that stands for work without a shard. */
     public static final int NO_SHARD = -1;
 
-    /** How long a home is waited for while the second one is idle, and how much longer than others anyone waits while none is. */
+    /** The time to wait for a busy home connection while the second home is idle; with no home idle, the additional wait. */
     private static final long HOME_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
-    /** The same for both homes. */
+    /** The time to wait when both home connections are busy. */
     static final long HOMES_NANOS = TimeUnit.MILLISECONDS.toNanos(15);
 
-    /** A connection that has served fewer shards takes in more immediately. */
+    /** The number of shards up to which a connection takes on further shards immediately. */
     private static final int FEW_SHARDS = 16;
 
-    /** A connection that has served more shards, and more than the shards that are at home with it, is replaced. */
+    /** The number of shards served beyond which a connection is replaced, unless more shards have their home there. */
     private static final int MANY_SHARDS = 256;
 
-    /** A connection that has read more tables by queries over many shards is replaced: some 25 MB, and it may be the double. */
+    /** The number of tables read by queries over many shards beyond which a connection is replaced: some 25 MB, perhaps twice that. */
     private static final int MANY_TABLES = 1000;
 
-    /** How long a connection may take to open while others are open, and how often to look if one has. */
+    /** The time that a connection may take to open while others are open, and the interval of checks for a free one. */
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** How long a connection that could not be opened is left to HikariCP while others are open. */
+    /** The time for which a connection that could not be opened is left to HikariCP while others are open. */
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final int HOMES = 0x9E3779B9; // 2^32 by the golden ratio: evens out runs and regular gaps.
@@ -66,7 +66,7 @@ public final class ShardConnections implements AutoCloseable {
     private final boolean hasHomes;
     private final @Nullable ScheduledThreadPoolExecutor scheduler;
     private final ReentrantLock lock = new ReentrantLock();
-    /** Those who have waited longest come first. */
+    /** The waiting threads, those that have waited longest first. */
     private final Deque<Waiter> waiters = new ArrayDeque<>();
     /** The shards that any connection was lent for. */
     private final BitSet shards = new BitSet();
@@ -79,7 +79,7 @@ public final class ShardConnections implements AutoCloseable {
     private final class Waiter {
 
         private final int shard;
-        /** Null if it makes no difference which connection it gets. */
+        /** The preferred connection; null if any connection will do. */
         private final @Nullable Slot home;
 
         private final @Nullable Slot second;
@@ -99,7 +99,7 @@ public final class ShardConnections implements AutoCloseable {
             this.since = since;
         }
 
-        /** The time from which on it takes this connection rather than wait for a better one. */
+        /** The time from which the waiter accepts a connection instead of waiting for a better one. */
         private long takes(Slot slot) {
             if (home == null
                     || second == null
@@ -113,7 +113,7 @@ public final class ShardConnections implements AutoCloseable {
                     : Math.max(home.hopeFrom(since), second.hopeFrom(since)) + HOMES_NANOS;
         }
 
-        /** The best idle connection that it takes now; one that has to be opened first if no open one is idle. */
+        /** The best idle connection that the waiter accepts now; one that has yet to be opened if no open one is idle. */
         private @Nullable Slot idle(long now) {
             Slot best = null;
             Slot unconnected = null;
@@ -142,7 +142,7 @@ public final class ShardConnections implements AutoCloseable {
             return isOpenIdle ? best : unconnected;
         }
 
-        /** When to look for an idle connection again. */
+        /** The time at which to look for an idle connection again. */
         private long nextLook(long now) {
             long next = since + timeoutNanos;
             for (Slot slot : slots) {
@@ -154,7 +154,7 @@ public final class ShardConnections implements AutoCloseable {
     }
 
     /**
-     * Makes the pools, of which the first fails as the configuration says if there is no connection.
+     * Creates the pools; the first one fails as the configuration says if it gets no connection.
      *
      * @param config of all connections together
      * @param hasHomes false if a pooler gives each transaction any session of the server, so that it makes no difference which is lent
@@ -228,14 +228,14 @@ public final class ShardConnections implements AutoCloseable {
             }
         }
 
-        /** Closes the connection itself while it is lent. Another will replace it. */
+        /** Closes the leased connection itself. Another will replace it. */
         public void evict() {
             isEvicted = true;
             slot.pool.evictConnection(connection);
         }
 
         /**
-         * Gives the connection back; once is enough.
+         * Returns the connection to the pool; further calls do nothing.
          *
          * @param isFit false if another must replace it
          */
@@ -260,7 +260,7 @@ public final class ShardConnections implements AutoCloseable {
         }
     }
 
-    /** Whether the connection's backend remembers so much that a new one is better. */
+    /** Whether the connection's backend has cached so much that a new connection is better. */
     private boolean isFull(Slot slot) {
         lock.lock();
         try {
@@ -300,7 +300,7 @@ public final class ShardConnections implements AutoCloseable {
         }
     }
 
-    /** How long to wait for a connection to open, in milliseconds: not long if others are open, and may come back. */
+    /** How long to wait for a connection to open, in milliseconds: briefly if others are open and may come back. */
     private long patience(long start) {
         long left = timeoutNanos - (System.nanoTime() - start);
         return Math.max(1, TimeUnit.NANOSECONDS.toMillis(isAnyOpen() ? Math.min(left, PATIENCE_NANOS) : left));
@@ -351,7 +351,7 @@ public final class ShardConnections implements AutoCloseable {
         return slot;
     }
 
-    /** A connection for a waiter, which is in the queue afterwards if there is none. */
+    /** A connection for a waiter; queues the waiter if there is none. */
     private @Nullable Slot look(Waiter waiter) throws SQLException {
         lock.lock();
         boolean isWaiting = false;
@@ -430,7 +430,7 @@ public final class ShardConnections implements AutoCloseable {
         }
     }
 
-    /** The waiter that gets a connection that has come back: the one that has taken it for the longest time. */
+    /** The waiter that gets a returned connection: the one that has accepted it for the longest time. */
     private @Nullable Waiter next(Slot slot, long now) {
         Waiter next = null;
         for (Waiter waiter : waiters) {
@@ -444,7 +444,7 @@ public final class ShardConnections implements AutoCloseable {
         return next;
     }
 
-    /** Spreads shards evenly, whichever of them are on the server. */
+    /** Spreads shards evenly over connections, whichever shards are on the server. */
     private static int spread(int shard, int factor, int size) {
         return (int) ((Integer.toUnsignedLong(shard * factor) * size) >>> 32);
     }
@@ -454,7 +454,7 @@ public final class ShardConnections implements AutoCloseable {
         return slots.size();
     }
 
-    /** How long a connection is waited for. */
+    /** The maximum time to wait for a connection. */
     public Duration timeout() {
         return Duration.ofNanos(timeoutNanos);
     }
@@ -489,7 +489,7 @@ public final class ShardConnections implements AutoCloseable {
         return closed;
     }
 
-    /** Closes all connections, also those that are lent, and wakes those who wait. */
+    /** Closes all connections, including leased ones, and wakes all waiting threads. */
     @Override
     public void close() {
         lock.lock();

@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection, by way of a HikariCP pool of one, which opens, checks and replaces it; and the tables that its backend remembers. Guarded
- * by the lock of its owner.
+ * One connection, managed by a HikariCP pool of size one that opens, checks and replaces it, with the tables that its backend has cached.
+ * Guarded by the lock of its owner.
  */
 final class Slot {
 
@@ -24,9 +24,9 @@ final class Slot {
     private boolean isLent;
     private long lentAt;
     private long failedAt = System.nanoTime() - TimeUnit.DAYS.toNanos(1);
-    /** The physical connection that is remembered. */
+    /** The physical connection of the latest use. */
     private @Nullable Connection physical;
-    /** The shards that it was lent for. */
+    /** The shards that the connection has served. */
     private final BitSet served = new BitSet();
 
     private int servedCount;
@@ -41,7 +41,7 @@ final class Slot {
         return pool.getTotalConnections() > 0;
     }
 
-    /** Notes when it could not be opened in time. */
+    /** Notes that the connection could not be opened in time. */
     void failed(long at) {
         failedAt = at;
     }
@@ -64,7 +64,10 @@ final class Slot {
         isLent = false;
     }
 
-    /** A time some milliseconds after which it is no longer worth waiting for: a thread came then, or this was lent before it came. */
+    /**
+     * The start of the time, some milliseconds long, in which waiting for this connection is worthwhile: when the thread came, or the lease
+     * before that.
+     */
     long hopeFrom(long came) {
         if (!isLent) {
             return isConnected() ? came : came - ShardConnections.HOMES_NANOS;
@@ -72,7 +75,7 @@ final class Slot {
         return lentAt - came < 0 ? lentAt : came;
     }
 
-    /** Whether this is a physical connection other than the one before. */
+    /** Whether the physical connection differs from the one before. */
     boolean isNew(Connection pooled) {
         return physical == null || physical(pooled) != physical;
     }
@@ -85,7 +88,7 @@ final class Slot {
         }
     }
 
-    /** Remembers a new physical connection, which knows nothing yet. */
+    /** Notes a new physical connection, whose backend has cached nothing yet. */
     void connected(Connection pooled) {
         physical = physical(pooled);
         served.clear();
@@ -113,7 +116,7 @@ final class Slot {
         return servedCount;
     }
 
-    /** Whether queries over many shards have made it remember more tables than this; one query alone may. */
+    /** Whether queries over many shards have made the backend cache more tables than this; a single query may. */
     boolean hasReadMore(int tables) {
         return read.size() > 1
                 && read.values().stream().mapToInt(BitSet::cardinality).sum() > tables;

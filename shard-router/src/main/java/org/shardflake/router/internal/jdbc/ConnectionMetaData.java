@@ -18,16 +18,16 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The metadata of a connection as its user is to see it: {@code getConnection} gives the user's own connection, and not the driver's, which
- * would let transactions be ended. With a schema, this is the one in which things are looked for that are named without a schema.
+ * Metadata of a connection as its user sees it: {@code getConnection} returns the user's own connection, since the driver's could end
+ * transactions. With a schema, this is the one in which things are looked for that are named without a schema.
  */
 public final class ConnectionMetaData implements InvocationHandler {
 
-    /** The place of the schema among the arguments; 1 for all other methods that look for things in a schema. */
+    /** The positions of the schema among a method's arguments; 1 for all methods not listed. */
     private static final Map<String, int[]> SCHEMA_ARGUMENTS = Map.of("getCrossReference", new int[] {1, 4});
 
     private static final int[] SECOND = {1};
-    /** The catalog, the schema, and then the name: JDBC has them so in all results. */
+    /** The position of the schema's column in results, which JDBC always puts between the catalog and the name. */
     private static final int SCHEMA_COLUMN = 2;
 
     private static final Pattern SHARD = Pattern.compile("shard_\\d{4}");
@@ -43,7 +43,7 @@ public final class ConnectionMetaData implements InvocationHandler {
     }
 
     /**
-     * Metadata that leads back to a connection.
+     * Wraps metadata so that it leads back to the user's connection.
      *
      * @param schema where things without a schema are looked for; null if everywhere, or where the given metadata does
      */
@@ -72,7 +72,10 @@ public final class ConnectionMetaData implements InvocationHandler {
         };
     }
 
-    /** What is in the schema; if that has nothing of the name, what is elsewhere except in other shards, such as in schema {@code reference}. */
+    /**
+     * The objects in the shard's schema; if it has none of that name, those elsewhere except in other shards, such as in schema {@code
+     * reference}.
+     */
     private ResultSet rows(Method method, @Nullable Object @Nullable [] arguments) throws Throwable {
         @Nullable Object[] inSchema = inSchema(method, arguments);
         if (inSchema == null) {
@@ -90,7 +93,7 @@ public final class ConnectionMetaData implements InvocationHandler {
         return Objects.requireNonNull((ResultSet) call(metaData, method, arguments));
     }
 
-    /** The arguments with the schema in the places that name none; null if there are no such places. */
+    /** The arguments with the schema filled in where none is given; null if it is given everywhere. */
     private @Nullable Object @Nullable [] inSchema(Method method, @Nullable Object @Nullable [] arguments) {
         Class<?>[] types = method.getParameterTypes();
         if (schema == null || arguments == null || types.length < 3 || types[0] != String.class) {
@@ -107,7 +110,7 @@ public final class ConnectionMetaData implements InvocationHandler {
         return isChanged ? changed : null;
     }
 
-    /** Rows without their statement, which would lead to the driver's connection. */
+    /** Wraps rows to hide their statement, which would lead to the driver's connection. */
     private static ResultSet seen(ResultSet rows, boolean isOutsideShards) {
         return proxy(ResultSet.class, (proxy, method, arguments) -> switch (method.getName()) {
             case "getStatement" -> null;

@@ -22,7 +22,7 @@ public interface Executions {
         return execution.run();
     }
 
-    /** The text to send for one that a statement is to execute. */
+    /** The text to send in place of the text given to a statement. */
     default String text(String sql) throws SQLException {
         return sql;
     }
@@ -30,16 +30,16 @@ public interface Executions {
     /** Called before a statement's user gets the driver's own statement. */
     default void unwrapped() throws SQLException {}
 
-    /** The same for a batch, whose counts are the result: {@code int[]} or {@code long[]}, empty if nothing was executed. */
+    /** Executes a batch, whose result is its counts: {@code int[]} or {@code long[]}, empty if nothing was executed. */
     default <T> T executeBatch(Execution<T> execution) throws SQLException {
         return execute(execution);
     }
 
-    /** The rows that a statement gave, as its user is to see them. */
+    /** Wraps the rows that a statement returned for its user. */
     default ResultSet rows(ResultSet rows, Statement statement) throws SQLException {
         return rows;
     }
 
-    /** The connection that the statement is of, for its user. */
+    /** The connection that a statement's user sees as the statement's own. */
     Connection connection();
 }

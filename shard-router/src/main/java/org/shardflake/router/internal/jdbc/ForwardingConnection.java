@@ -36,29 +36,29 @@ public abstract class ForwardingConnection implements Connection {
         this.connection = connection;
     }
 
-    /** Makes a statement of the other connection, in one of the ways that JDBC has. */
+    /** Creates a statement on the other connection, in one of JDBC's ways. */
     @FunctionalInterface
     protected interface Opening {
         Statement open() throws SQLException;
     }
 
-    /** The same for a statement of a text. */
+    /** Prepares a statement with a text on the other connection. */
     @FunctionalInterface
     protected interface Preparing<S> {
         S prepare(String sql) throws SQLException;
     }
 
-    /** Every {@code createStatement} comes here. */
+    /** Opens a statement for every variant of {@code createStatement}. */
     protected Statement opened(Opening opening) throws SQLException {
         return opening.open();
     }
 
-    /** Every {@code prepareStatement} comes here. */
+    /** Prepares a statement for every variant of {@code prepareStatement}. */
     protected PreparedStatement prepared(String sql, Preparing<PreparedStatement> preparing) throws SQLException {
         return preparing.prepare(sql);
     }
 
-    /** Every {@code prepareCall} comes here. */
+    /** Prepares a call for every variant of {@code prepareCall}. */
     protected CallableStatement called(String sql, Preparing<CallableStatement> preparing) throws SQLException {
         return preparing.prepare(sql);
     }

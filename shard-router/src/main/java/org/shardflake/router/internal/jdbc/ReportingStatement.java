@@ -12,7 +12,7 @@ import java.sql.Statement;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A statement that forwards every call to another, and passes texts, executions and rows through {@link Executions}; written out like
+ * A statement that forwards every call to another one, and passes texts, executions and rows through {@link Executions}; written by hand like
  * {@link ForwardingConnection}.
  */
 public class ReportingStatement<S extends Statement> implements Statement {

@@ -2,10 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-/**
- * JDBC objects around those of the driver, which pass calls on, report them or refuse some. Internal: not for
- * applications, and free to change.
- */
+/** Wrappers of the driver's JDBC objects, which forward, report or refuse calls. Internal: not for applications, and free to change. */
 @NullMarked
 package org.shardflake.router.internal.jdbc;
 

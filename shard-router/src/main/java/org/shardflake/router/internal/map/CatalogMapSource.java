@@ -40,10 +40,10 @@ public final class CatalogMapSource implements MapSource {
 
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final int CATALOG_TIMEOUT_SECONDS = 5;
-    /** The time after a failure in which other threads do not ask again. */
+    /** The time after a failed request in which other threads do not ask the catalog again. */
     private static final Duration FAILURE_IS_NEWS = Duration.ofSeconds(1);
 
-    /** The time after a failure in which lookups are not asked for. The map is, which shows whether the catalog is back. */
+    /** The time after a failure in which lookups are not requested. The map is, which shows whether the catalog is back. */
     private static final Duration DOWN_FOR = Duration.ofSeconds(10);
 
     private static final String STANDBY =
@@ -193,7 +193,7 @@ public final class CatalogMapSource implements MapSource {
         }
     }
 
-    /** Whether the catalog was recently found unreachable, so that asking again would only cost time. */
+    /** Whether the catalog failed to answer since a time, so that asking again would only cost time. */
     private boolean hasFailedSince(long time) {
         return problem != null && lastFailure - time > 0;
     }
@@ -237,14 +237,17 @@ public final class CatalogMapSource implements MapSource {
         }
     }
 
-    /** Compares revisions by hand: the first comparison of records takes Java milliseconds, and this one is made while the application starts. */
+    /**
+     * Compares revisions field by field: the first comparison of records takes milliseconds in Java, and this one is made while the application
+     * starts.
+     */
     private static boolean isSame(MapRevision now, @Nullable MapRevision before) {
         return before != null
                 && now.version() == before.version()
                 && now.changedAt().equals(before.changedAt());
     }
 
-    /** Asks for the revision, again on a new connection if the kept one fails, as it may have been cut since. */
+    /** Asks for the revision, and tries once more on a new connection if the kept one fails, as it may have been cut. */
     private MapRevision askRevision() {
         boolean wasKept = kept.isOpen();
         try {

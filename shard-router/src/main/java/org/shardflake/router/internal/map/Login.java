@@ -20,7 +20,7 @@ public record Login(
         @Nullable String password,
         @Nullable PasswordSource passwords) {
 
-    /** A data source of a URL with this login. */
+    /** A data source for a URL, with this login. */
     public PGSimpleDataSource source(ServerUrl url) {
         PGSimpleDataSource source = (passwords == null ? url : url.asking(passwords)).dataSource();
         if (user != null) {
@@ -33,7 +33,7 @@ public record Login(
         return source;
     }
 
-    /** Whether the next try to log in may be made with another password. */
+    /** Whether another try to log in may use another password. */
     public boolean isAsked() {
         return passwords != null;
     }

@@ -18,12 +18,15 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.LookupDefinition;
 
-/** The catalog's lookups, of some seconds ago at most unless the catalog is down. Thread-safe. */
+/** The catalog's lookups, at most some seconds old unless the catalog is down. Thread-safe. */
 public final class Lookups {
 
-    /** The time after which a lookup is read again; {@code lookup drop} waits longer. */
+    /** The time after which a lookup is read again; {@code lookup drop} waits longer than this. */
     private static final Duration LOOK_AGAIN = Duration.ofSeconds(10);
-    /** The catalog is asked no more often than this by calls that miss a lookup. They wait for their turn, mostly in a transaction, so this is short. */
+    /**
+     * The shortest interval between questions to the catalog for lookups that are not known. Such calls mostly wait inside a transaction, so
+     * the interval is short.
+     */
     private static final Duration BETWEEN_MISSES = Duration.ofMillis(50);
 
     private record Known(Map<String, LookupDefinition> byName, long asked) {}
@@ -53,7 +56,7 @@ public final class Lookups {
         return found;
     }
 
-    /** The shards know that a lookup was dropped, so what is known of it is out of date. */
+    /** Called when the shards report that a lookup was dropped, so that what is known of it is out of date. */
     public void isDropped(LookupDefinition lookup) {
         Known last = known;
         LookupDefinition its = last == null ? null : last.byName.get(lookup.name());

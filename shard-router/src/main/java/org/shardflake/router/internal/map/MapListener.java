@@ -33,7 +33,7 @@ final class MapListener implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final int CONNECT_TIMEOUT_SECONDS = 5;
     private static final Duration RECONNECT_PAUSE = Duration.ofSeconds(1);
-    /** The map was read a moment ago, and a starting application has other uses for its processors. */
+    /** The pause before the first refresh: the map was just read, and a starting application needs its processors for other things. */
     private static final Duration START_PAUSE = Duration.ofMillis(500);
     /** The longest wait for a notification; after it, the connection is checked and the next wait begins. */
     private static final int WAIT_MILLIS = 10_000;

@@ -32,7 +32,7 @@ public interface MapSource extends AutoCloseable {
     /** The time since the map was last known to be current. */
     Duration age();
 
-    /** The reason why the catalog cannot be reached at present. */
+    /** The reason why the catalog cannot be reached, if it cannot. */
     Optional<String> problem();
 
     /**

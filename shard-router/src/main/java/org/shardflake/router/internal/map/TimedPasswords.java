@@ -13,13 +13,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.shardflake.server.PasswordSource;
 
 /**
- * The passwords of an application's source, which is given up when it does not answer. Otherwise one that hangs would stop the threads that
+ * Asks an application's password source, and gives up on it when it does not answer. Otherwise one that hangs would stop the threads that
  * follow the shard map. Thread-safe.
  */
 public final class TimedPasswords implements PasswordSource {
 
     private static final Duration LIMIT = Duration.ofSeconds(10);
-    /** More calls that do not return, and do not end when interrupted either, than can be meant. */
+    /** The limit on calls that never return, not even when interrupted; so many mean that the source is broken. */
     private static final int MOST_CALLS = 200;
 
     private final PasswordSource source;

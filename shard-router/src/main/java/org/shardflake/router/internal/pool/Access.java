@@ -8,7 +8,7 @@ package org.shardflake.router.internal.pool;
 public enum Access {
     WRITE,
     READ,
-    /** A read that may be served by a replica, a little behind. */
+    /** A read that a slightly outdated replica may serve. */
     REPLICA_READ;
 
     public boolean readOnly() {

@@ -16,9 +16,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.router.internal.map.MapSource;
 import org.shardflake.router.internal.session.OldDatabase;
 
-/**
- * The routes in use with the pools behind them: follows changes of the map, counts the work that runs, and closes after it. Thread-safe.
- */
+/** The routes in use and their pools: follows changes of the map, counts running work, and closes once it has finished. Thread-safe. */
 public final class RoutedPools implements AutoCloseable {
 
     private static final long LOOK_FOR_WORK_MILLIS = 10;
@@ -33,7 +31,7 @@ public final class RoutedPools implements AutoCloseable {
     private volatile Routes routes;
     /** Whether the router has stopped admitting work. */
     private volatile boolean closed;
-    /** Whether connections were closed under work that did not finish in time. */
+    /** Whether connections were closed before the work on them had finished. */
     private volatile boolean cut;
 
     public RoutedPools(MapSource maps, PoolSettings settings, Duration drainTimeout, Duration closeTimeout) {
@@ -54,7 +52,7 @@ public final class RoutedPools implements AutoCloseable {
         return routes;
     }
 
-    /** Admits work, which {@link #stop} waits for until {@link #leave}. */
+    /** Registers work that {@link #stop} waits for, until {@link #leave}. */
     public void enter() {
         running.increment();
         if (closed) {
@@ -71,7 +69,7 @@ public final class RoutedPools implements AutoCloseable {
         return new IllegalStateException("the router is closed");
     }
 
-    /** Routes by a new map, and drops servers that it lacks once their work is done; false if the router is closed. */
+    /** Routes by a new map, and drops servers that the map lacks once their work is done; false if the router is closed. */
     public boolean mapChanged(ShardMap map) {
         changingRoutes.lock();
         try {
@@ -88,7 +86,7 @@ public final class RoutedPools implements AutoCloseable {
         }
     }
 
-    /** Notes that the old database has said that a shard has left. */
+    /** Notes that a shard has left the old database, as the database itself reports. */
     private void left(int shard) {
         change(now -> now.leaving(shard));
     }
@@ -124,14 +122,14 @@ public final class RoutedPools implements AutoCloseable {
         thread.start();
     }
 
-    /** Throws if the connections were closed under work that did not finish in time. */
+    /** Throws if connections were closed before the work on them had finished. */
     public void checkCut() {
         if (cut) {
             throw closedException();
         }
     }
 
-    /** Stops admitting work, and waits for the running work for some time. */
+    /** Stops admitting work, and waits a limited time for the running work. */
     public void stop() {
         changingRoutes.lock();
         try {
@@ -143,7 +141,7 @@ public final class RoutedPools implements AutoCloseable {
         cut = true;
     }
 
-    /** Closes all connections, also under work that still runs. */
+    /** Closes all connections, even those that still run work. */
     @Override
     public void close() {
         routes.all().forEach(ServerPool::close);

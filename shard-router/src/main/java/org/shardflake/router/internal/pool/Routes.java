@@ -18,8 +18,8 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 
 /**
- * One version of the map with the pools that go with it, and the shards that are not known to have left an old database, if there is one.
- * Immutable, and swapped as a whole.
+ * One version of the map with its pools and, if there is an old database, the shards that may still be there. Immutable, and swapped as a
+ * whole.
  */
 public final class Routes {
 
@@ -78,7 +78,7 @@ public final class Routes {
         return left.get(shard) ? this : with(shard, true);
     }
 
-    /** The same routes for a shard that is looked for in the old database again. */
+    /** The same routes, with a shard that may be in the old database again. */
     Routes returning(int shard) {
         return old == null || !left.get(shard) ? this : with(shard, false);
     }
@@ -100,7 +100,7 @@ public final class Routes {
         return map;
     }
 
-    /** Whether there is an old database, where shards may be. */
+    /** Whether there is an old database that may still have shards. */
     public boolean hasOldDatabase() {
         return old != null;
     }
@@ -114,7 +114,7 @@ public final class Routes {
         return List.copyOf(poolByServer.values());
     }
 
-    /** These, and that of the old database. */
+    /** The pools of these routes, including that of the old database. */
     public List<ServerPool> all() {
         List<ServerPool> all = new ArrayList<>(poolByServer.values());
         if (old != null) {

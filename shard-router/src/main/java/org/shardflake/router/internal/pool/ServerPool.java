@@ -50,11 +50,14 @@ public final class ServerPool {
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final long DRAIN_CHECK_MILLIS = 20;
     private static final int CANCEL_TIMEOUT_SECONDS = 1;
-    /** The time that the driver waits longer than the server's own limit. */
+    /** The time that the driver waits for an answer after the server's own limit has passed. */
     private static final int ANSWER_SECONDS = 10;
-    /** A statement is only cheap after some uses that are counted per shard, so their count begins early. A text for one use isn't kept. */
+    /**
+     * The number of uses after which a statement is prepared; low, as the server plans cheaply only after further uses, counted per shard. A
+     * text for one use isn't kept.
+     */
     private static final int PREPARED_AT_USE = 2;
-    /** What the driver keeps of texts for a connection, whatever their number. */
+    /** The driver's limit for a connection's cached statement texts, in megabytes. */
     private static final int MOST_TEXT_MEGABYTES = 8;
 
     /** The name of the old database in health and metrics. */
@@ -84,7 +87,7 @@ public final class ServerPool {
         this.old = old;
     }
 
-    /** The connections to a database that shards leave. */
+    /** The connections to an old database that shards are leaving. */
     static ServerPool of(OldDatabase old, PoolSettings settings) {
         Server server = new Server(OLD_DATABASE, old.url().toString());
         return new ServerPool(server, settings, () -> {}, old);
@@ -94,7 +97,7 @@ public final class ServerPool {
         return server;
     }
 
-    /** Whether this is the database that shards leave. */
+    /** Whether these connections lead to the old database. */
     public boolean isOld() {
         return old != null;
     }
@@ -108,7 +111,7 @@ public final class ServerPool {
         }
     }
 
-    /** Whether this pool's connections can serve another server too. */
+    /** Whether this pool's connections lead to another server's database as well. */
     boolean serves(Server other) {
         return server.name().equals(other.name()) && server.routerUrl().equals(other.routerUrl());
     }
@@ -123,8 +126,8 @@ public final class ServerPool {
     }
 
     /**
-     * A connection to the primary for one statement, in auto-commit mode, for a thread that may have one from {@link #connection}. These
-     * are lent so shortly that nobody waits for them in a circle.
+     * A connection to the primary for one statement, in auto-commit mode, for a thread that may already hold one from {@link #connection}.
+     * These are lent so shortly that nobody waits for them in a circle.
      */
     public LeasedConnection sideConnection(int shard) {
         SessionPool pool = sidePool;
@@ -224,7 +227,7 @@ public final class ServerPool {
         return new ShardConnections(config, !isPooled());
     }
 
-    /** Whether a pooler is between this and the server. */
+    /** Whether a pooler is between the router and the server. */
     private boolean isPooled() {
         return server.applicationUrl().isPresent();
     }
@@ -311,7 +314,7 @@ public final class ServerPool {
         return source;
     }
 
-    /** The old database may have another login, by its URL. */
+    /** A data source for the server; the old database's URL may have another login. */
     private PGSimpleDataSource login() {
         if (old == null) {
             return settings.login().source(ServerUrl.parse(server.routerUrl()));
@@ -438,7 +441,7 @@ public final class ServerPool {
                 .toList();
     }
 
-    /** Whether connections are lent or waited for. */
+    /** Whether connections are in use or awaited. */
     boolean isBusy() {
         return pools().stream().anyMatch(ServerPool::isBusy);
     }

@@ -11,7 +11,7 @@ import org.shardflake.router.internal.session.RunningReads.Read;
 public record CancellableConnection(LeasedConnection connection, RunningReads reads) {
 
     /**
-     * Runs one statement, without a timeout of the driver, whose timer costs a tenth of a short read.
+     * Runs one statement without the driver's timeout, whose timer would cost a tenth of a short read.
      *
      * @throws java.util.concurrent.CancellationException if the read it belongs to was given up
      */

@@ -19,13 +19,13 @@ import org.jspecify.annotations.Nullable;
  */
 record CatalogChanges(@Nullable String counters, long looked) {
 
-    /** The interval at which the server is asked whether something is changed. */
+    /** The interval at which the server is asked for changes. */
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
 
     /**
-     * A text that changes with each object created, changed or dropped in the database, within seconds; empty if PostgreSQL does not count. The
-     * counters begin anew after a crash and on a standby that was promoted, so the text has when they began. By functions, since some servers take
-     * the views away from applications.
+     * Reads a text that differs, within seconds, after any object in the database was created, changed or dropped; empty if PostgreSQL does not
+     * count changes. The counters begin anew after a crash and on a standby that was promoted, so the text has when they began. By functions,
+     * since some servers take the views away from applications.
      */
     private static final String CHANGES = """
             SELECT CASE WHEN pg_catalog.current_setting('track_counts')::boolean

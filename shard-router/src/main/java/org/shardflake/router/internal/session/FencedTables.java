@@ -21,8 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The names that only tables with fences have in the shards of a server: a transaction that has written to one holds a lock that a fence waits for. A
- * view, or a table with rules, may pass the write on to something that is not of the shard. Thread-safe.
+ * The table names that, in all shards of a server, only tables with fences have: a transaction that has written to one holds a lock that a
+ * fence waits for. A view, or a table with rules, may pass the write on to something that is not of the shard. Thread-safe.
  *
  * <p>A name is asked for once, and again when something was created, changed or dropped on the server; that is looked at once a minute.
  * After two minutes without a look, nothing is known.
@@ -31,7 +31,7 @@ public final class FencedTables {
 
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final long OUTDATED_NANOS = Duration.ofMinutes(2).toNanos();
-    /** The number of names beyond which further ones are not asked for. */
+    /** The maximum number of names to ask for. */
     private static final int MOST = 1_000;
 
     private static final String LOOK = """
@@ -49,7 +49,7 @@ public final class FencedTables {
     private volatile @Nullable Known known;
 
     /**
-     * The server's answer.
+     * What the server answered, and the state of the database before.
      *
      * @param areTables each name that was asked for, and whether only tables with fences have it
      * @param before the changes before it was asked
@@ -78,8 +78,8 @@ public final class FencedTables {
     }
 
     /**
-     * Asks the server for what is not known or may have changed, on a connection outside a transaction. If it refuses, nothing is known for
-     * a minute.
+     * Asks the server for names that are unknown or may have changed, on a connection outside a transaction. If it refuses, nothing is known
+     * for a minute.
      *
      * @throws SQLException if the connection is lost
      */

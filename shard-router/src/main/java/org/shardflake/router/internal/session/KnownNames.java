@@ -13,14 +13,14 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
 import org.shardflake.router.internal.sqltext.ShardNames;
 
-/** The names of the schemas of a server's shards, asked for once as long as nothing is changed there. Thread-safe. */
+/** The names in the schemas of a server's shards, asked for again only after a change there. Thread-safe. */
 public final class KnownNames {
 
     private final LongSupplier nanoTime;
     private final Map<Integer, Names> names = new ConcurrentHashMap<>();
     private volatile @Nullable CatalogChanges changes;
 
-    /** The names of a shard's schema, and the changes of the database before they were asked for. */
+    /** The names in a shard's schema, and the state of the database before they were read. */
     private record Names(ShardNames names, CatalogChanges before) {}
 
     public KnownNames(LongSupplier nanoTime) {
@@ -28,8 +28,8 @@ public final class KnownNames {
     }
 
     /**
-     * The names of a shard's schema. Asks the server on this connection, once if nothing is changed there; once a minute it is asked
-     * whether that is so.
+     * The names in a shard's schema. Asks the server on this connection, once if nothing is changed there; once a minute it is asked whether
+     * that is so.
      *
      * @param isFailed whether the connection's transaction has failed, so that it cannot ask
      */

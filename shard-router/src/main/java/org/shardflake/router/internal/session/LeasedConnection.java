@@ -42,13 +42,13 @@ import org.slf4j.LoggerFactory;
  */
 public class LeasedConnection extends ForwardingConnection implements Executions {
 
-    /** Marks a connection that reads many shards and belongs to none. */
+    /** The shard number for a connection that reads many shards. */
     public static final int MANY_SHARDS = ShardConnections.NO_SHARD;
 
     private static final String ASK_AND_COMMIT = "SELECT shardflake.require_open(?); COMMIT";
     private static final String ASK = "SELECT shardflake.require_open(?::pg_catalog.regclass)";
     private static final int OID_OF_REGCLASS = 2205;
-    /** The number of cancels, for about five seconds; see {@link RunningReads#cancel}. */
+    /** The number of times a cancel is sent, for about five seconds; see {@link RunningReads#cancel}. */
     private static final int MAX_CANCELS = 8;
 
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
@@ -60,9 +60,12 @@ public class LeasedConnection extends ForwardingConnection implements Executions
     private final int shard;
     private boolean hasTraces;
     private boolean usesPath;
-    /** Whether a transaction may have given up its locks, or written without meeting fences. Statements prepared earlier still may. */
+    /**
+     * Whether every commit must ask the server: the transaction may have released its locks, or written without meeting fences. Statements
+     * prepared earlier still may.
+     */
     private boolean asksAlways;
-    /** Whether SQL must not end the transaction, since the router does. */
+    /** Whether SQL is refused that would end the transaction, since the router ends it. */
     private boolean keepsTransaction;
     /** Whether this transaction has written, and so holds a lock that a fence of the shard waits for. */
     private boolean holdsLock;
@@ -133,12 +136,12 @@ public class LeasedConnection extends ForwardingConnection implements Executions
         return !driver.isIdle();
     }
 
-    /** Notes the shards that a query reads, if this was lent for {@link #MANY_SHARDS}. */
+    /** Notes the shards that a query reads, if this connection was leased for {@link #MANY_SHARDS}. */
     public void reads(String query, Collection<Integer> shards) {
         loan.reads(query, shards);
     }
 
-    /** The shard that this was lent for. */
+    /** The shard that this connection was leased for. */
     public int shard() {
         return shard;
     }
@@ -166,7 +169,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
         }
     }
 
-    /** The schema of the shard that this was lent for. */
+    /** The schema of the shard that this connection was leased for. */
     public String schema() {
         return Sharding.schema(shard);
     }
@@ -179,7 +182,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
         search(schema());
     }
 
-    /** The same for any shard of the server. */
+    /** Makes names without a schema resolve to any shard of the server first, as {@link #searchShard()} does for its own. */
     public void searchShard(int other) throws SQLException {
         search(Sharding.schema(other));
     }
@@ -194,7 +197,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
         }
     }
 
-    /** A statement's text with the shard's schema before its tables; null if only the search_path tells which they are. */
+    /** The statement's text with the shard's schema before its tables; null if only the search_path tells which tables those are. */
     @Nullable
     String qualified(String sql) throws SQLException {
         text(sql);
@@ -206,8 +209,8 @@ public class LeasedConnection extends ForwardingConnection implements Executions
     }
 
     /**
-     * Makes a statement's text of a schema, as {@link #qualified} does, for shards that have the same names as one of them; null if only the
-     * search_path tells which tables it names.
+     * A function that puts a schema into a statement's text as {@link #qualified} does, for shards with the same names as the given one; null
+     * if only the search_path tells which tables the text names.
      */
     @Nullable
     public UnaryOperator<String> qualifier(String sql, int one) throws SQLException {
@@ -222,14 +225,14 @@ public class LeasedConnection extends ForwardingConnection implements Executions
     }
 
     /**
-     * Whether a statement may have given names another meaning than the shard's: a temporary table comes before that, and
-     * the user's own search_path is in effect until the transaction ends.
+     * Whether a statement may have changed what names refer to: temporary tables come before the shard's, and a search_path set by the user
+     * holds until the transaction ends.
      */
     boolean usesPath() {
         return usesPath;
     }
 
-    /** Prepares a statement between two that set the search_path and take it back. */
+    /** Prepares a statement between two others that set the search_path and reset it. */
     PreparedStatement prepareWithPath(String mark, String sql) throws SQLException {
         text(sql);
         return pooled.prepareStatement(
@@ -252,10 +255,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
         return this;
     }
 
-    /**
-     * Refuses SQL such as COMMIT from now on, unless in auto-commit mode: what it has committed would be done twice when the work is run
-     * again.
-     */
+    /** Refuses SQL such as COMMIT from now on, unless in auto-commit mode: its changes would be made twice when the work runs again. */
     public void keepTransaction() {
         keepsTransaction = true;
     }
@@ -270,7 +270,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
         }
     }
 
-    /** Notes what the text of a statement may change in the session before it runs, and returns it. */
+    /** Notes what a statement may change in the session before it runs; returns the statement's text. */
     @Override
     public String text(String sql) throws SQLException {
         if (keepsTransaction) {
@@ -293,7 +293,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
         return sql;
     }
 
-    /** The effects of a text, computed once for each statement, which is watched first and reports afterwards. */
+    /** The effects of a text, computed once although each statement needs them twice. */
     private SqlEffects.Facts facts(String sql) {
         SqlEffects.Facts facts = latestFacts;
         if (facts == null || !sql.equals(latestSql)) {
@@ -304,7 +304,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
         return facts;
     }
 
-    /** A prepared statement that tells when it has written to a table of the shard. */
+    /** Wraps a prepared statement so that it reports when it has written to a table of the shard. */
     private PreparedStatement reporting(PreparedStatement statement, String sql) {
         WrittenTable written = shard == MANY_SHARDS ? null : facts(sql).written();
         return written != null && written.schema().equals(schema())
@@ -337,7 +337,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
             return counts;
         }
 
-        /** Notes that the fence is down, and that the transaction, if there is one, holds a lock from now on. */
+        /** Notes that the fence let a write pass, and that the transaction, if there is one, now holds a lock. */
         private void written() {
             if (!holdsLock && driver.isOpen()) {
                 holdsLock = lender.isWaitedFor(table);
@@ -404,7 +404,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
         super.setAutoCommit(autoCommit);
     }
 
-    /** Resets a session that a pooler gives to others after this transaction; when we return it, it would be too late. */
+    /** Resets a session before a pooler gives it to others after this transaction; on return to the pool it would be too late. */
     private void resetShared() throws SQLException {
         if (hasTraces && lender.isShared() && driver.isOpen()) {
             lender.resetState(driver);
@@ -446,7 +446,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
         return driver.isIdle();
     }
 
-    /** Whether the session is closed, even if only the driver knows: after a FATAL answer to a commit its outcome is unknown. */
+    /** Whether the session is closed, even if only the driver knows: a FATAL answer to a commit leaves its outcome unknown. */
     @Override
     public boolean isClosed() throws SQLException {
         return closed || driver.isClosed() || pooled.isClosed();
@@ -510,7 +510,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
         super.setTransactionIsolation(level);
     }
 
-    /** Assumes that a caller with the driver's own connection leaves traces, since it can do anything. */
+    /** Unwraps the driver's own connection; its caller can do anything, so the session is assumed to be changed. */
     @Override
     public <T> T unwrap(Class<T> type) throws SQLException {
         leaveTraces();

@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 import org.shardflake.server.ServerUrl;
 
 /**
- * A database that shards leave one by one. A transaction there asks whether its shard has left, and keeps it there until it ends.
+ * An old database that shards leave one by one. A transaction there asks whether its shard has left, and keeps it there until it ends.
  *
  * @param schema where its tables are; a name that needs no quotes, so that it stands for the schema of a shard in any SQL
  * @param left called with a shard that the database says has left
@@ -26,7 +26,7 @@ public record OldDatabase(ServerUrl url, String schema, IntConsumer left) {
         }
     }
 
-    /** The same database with another receiver of shards that have left. */
+    /** The same database with another callback for shards that have left. */
     public OldDatabase telling(IntConsumer receiver) {
         return new OldDatabase(url, schema, receiver);
     }

@@ -22,7 +22,7 @@ import org.shardflake.router.internal.jdbc.ReportingStatement;
 import org.shardflake.server.internal.DriverSession;
 
 /**
- * A connection to the {@linkplain OldDatabase old database} that was lent for a shard. Each transaction asks for the shard before its first
+ * A connection to the {@linkplain OldDatabase old database} that is leased for a shard. Each transaction asks for the shard before its first
  * statement, and holds it from then on: the shard cannot leave before the transaction ends.
  */
 final class OldDatabaseConnection extends LeasedConnection {
@@ -33,7 +33,7 @@ final class OldDatabaseConnection extends LeasedConnection {
     private static final String SERIALIZATION = "40001";
     private static final String FENCED = "SF001";
 
-    /** The level of a transaction must come before its first query. */
+    /** Matches SET TRANSACTION, which has to come before a transaction's first query. */
     private static final Pattern SETTING =
             Pattern.compile("\\s*SET\\s+TRANSACTION\\s[^;]*;?\\s*", Pattern.CASE_INSENSITIVE);
 
@@ -67,7 +67,10 @@ final class OldDatabaseConnection extends LeasedConnection {
         }
     }
 
-    /** Keeps the shard here until the transaction ends, unless that was done. Savepoints come after it, since their rollback would undo it. */
+    /**
+     * Keeps the shard in the old database until the transaction ends, unless that was done already. Savepoints come after it, since their
+     * rollback would undo it.
+     */
     private void enter() throws SQLException {
         if (pooled.getAutoCommit() || driver.isFailed()) {
             return;
@@ -102,7 +105,7 @@ final class OldDatabaseConnection extends LeasedConnection {
         }
     }
 
-    /** In a transaction, entering sets the path. */
+    /** Does nothing in a transaction, whose search path was set on entering. */
     @Override
     void searchShard() throws SQLException {
         if (pooled.getAutoCommit()) {
@@ -112,7 +115,7 @@ final class OldDatabaseConnection extends LeasedConnection {
         }
     }
 
-    /** No text is given the schema: the tables there are not those of a shard, and what they call may need the path. */
+    /** Never qualifies a text: the tables there are not a shard's own, and functions that they call may need the search path. */
     @Override
     @Nullable
     String qualified(String sql) throws SQLException {
@@ -166,7 +169,7 @@ final class OldDatabaseConnection extends LeasedConnection {
         return super.unwrap(type);
     }
 
-    /** A fence that this transaction meets is another shard's, since it holds its own. */
+    /** Explains a fence's refusal: the fence is another shard's, since this transaction keeps its own shard open. */
     private SQLException explained(SQLException e) {
         return hasEntered && SqlFailure.isFence(e) ? new OtherShardException(shard(), e) : e;
     }

@@ -35,7 +35,7 @@ final class OpenShards {
      */
     private record Lease(long fence, long end) {}
 
-    /** The state of knowledge before a question is sent. */
+    /** A question to the server, with the state of knowledge before it was sent. */
     static final class Question {
 
         private final int shard;
@@ -60,7 +60,7 @@ final class OpenShards {
         return held != null && after != null && after == held.fence && nanoTime.getAsLong() - held.end < 0;
     }
 
-    /** Begins a question; call it before sending. */
+    /** Prepares a question about a shard; must be called before the question is sent. */
     Question ask(int shard) {
         return new Question(shard, lease, nanoTime.getAsLong());
     }

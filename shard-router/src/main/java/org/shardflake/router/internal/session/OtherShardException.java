@@ -7,7 +7,7 @@ package org.shardflake.router.internal.session;
 import java.io.Serial;
 import java.sql.SQLException;
 
-/** Work on one shard met a row of another in the old database, and that one has left. Another try would meet it again. */
+/** Work on one shard met a row of another shard that has already left the old database. Another try would meet it again. */
 public final class OtherShardException extends SQLException {
 
     @Serial

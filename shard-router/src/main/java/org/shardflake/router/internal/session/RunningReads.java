@@ -13,7 +13,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/** Reads that can be cancelled all at once. Thread-safe. */
+/** Reads that can all be cancelled together. Thread-safe. */
 public final class RunningReads {
 
     private static final long FIRST_PAUSE_MILLIS = 50;

@@ -32,7 +32,7 @@ import org.shardflake.router.internal.sqltext.TableNames;
  */
 public class SearchPathConnection extends ForwardingConnection {
 
-    /** Statements whose text has one result. */
+    /** Matches statements that have exactly one result. */
     private static final Pattern EVERYDAY =
             Pattern.compile("\\s*(SELECT|INSERT|UPDATE|DELETE|WITH|MERGE|VALUES)\\s", Pattern.CASE_INSENSITIVE);
 
@@ -48,12 +48,12 @@ public class SearchPathConnection extends ForwardingConnection {
         this.mark = "/* " + lent.schema() + " */ ";
     }
 
-    /** Notes that a transaction, and with it the search_path, has ended. */
+    /** Notes the end of a transaction, with which the search_path is reset. */
     protected final void forgetPath() {
         isSet = false;
     }
 
-    /** Whether the path is set for the rest of the transaction, and no statement may take it back. */
+    /** Whether the path stays set for the rest of the transaction, so that no statement resets it. */
     public final boolean isPathSet() {
         return isSet;
     }
@@ -69,7 +69,7 @@ public class SearchPathConnection extends ForwardingConnection {
         }
     }
 
-    /** The text with which the shard's tables are found. */
+    /** The text as it has to be sent for the shard's tables to be found. */
     private String located(String sql) throws SQLException {
         String qualified = lent.qualified(sql);
         if (qualified != null) {

@@ -19,15 +19,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A prepared statement that sets the search_path before itself and takes it back after, in its own round trip, so that
- * the driver never hears of it: since PostgreSQL 18 it would forget all prepared statements at each change.
+ * A prepared statement that sets and resets the search_path around its own execution, in one round trip and unseen by the driver: from
+ * PostgreSQL 18 on, the driver drops its prepared statements at each change.
  *
  * <p>The driver gives the results of all three statements; callers see those of their own. What does not work so, such as
  * a batch, has the path set for the rest of the transaction instead.
  */
 final class SearchPathStatement implements InvocationHandler {
 
-    /** Calls that the driver would treat as one statement: it would describe, repeat or suspend the three statements together. */
+    /** Calls that would make the driver describe, repeat or suspend the three statements together. */
     private static final Set<String> FOR_ONE_STATEMENT = Set.of(
             "addBatch",
             "executeBatch",
@@ -43,7 +43,7 @@ final class SearchPathStatement implements InvocationHandler {
     private PreparedStatement statement;
     private boolean isAlone;
     private boolean hasEnded;
-    /** The latest call of each setter, and of each parameter's. */
+    /** The latest call of each setter, for setters of parameters one for each parameter. */
     private final Map<Object, Call> settings = new LinkedHashMap<>();
 
     private record Call(Method method, List<@Nullable Object> arguments) {}
@@ -121,7 +121,7 @@ final class SearchPathStatement implements InvocationHandler {
         }
     }
 
-    /** Executes the three, and goes to the result of the second. */
+    /** Executes the three statements, and moves to the result of the second. */
     private boolean execute() throws SQLException {
         hasEnded = false;
         try {

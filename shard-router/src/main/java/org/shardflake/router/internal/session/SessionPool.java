@@ -19,11 +19,11 @@ import org.shardflake.server.internal.DriverSession;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The sessions of one server's connections, which are lent and taken back as they were. Thread-safe. */
+/** The sessions of one server's connections, which are leased and reset to their initial state on return. Thread-safe. */
 public final class SessionPool {
 
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
-    /** The interval at which a server with an older function library is looked at again. */
+    /** The interval at which a server with an older function library is checked again. */
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
 
     /**
@@ -57,7 +57,7 @@ public final class SessionPool {
     private final KnownNames names = new KnownNames(System::nanoTime);
     private final FencedTables tables = new FencedTables(System::nanoTime);
     private volatile @Nullable Session session;
-    /** Whether an older library has been deployed since the look. What is lent is reset by what that look has found. */
+    /** Whether an older library has been deployed since the last check. What is lent is reset by what that look has found. */
     private volatile boolean isOutdated;
 
     /**
@@ -129,7 +129,10 @@ public final class SessionPool {
         }
     }
 
-    /** A new session could not be prepared for its use. The connection was there, so unlike a failure to connect this may be tried again. */
+    /**
+     * Thrown when a new session could not be prepared for its use. The connection was there, so unlike a failure to connect this may be tried
+     * again.
+     */
     public static final class UnpreparedException extends SQLException {
 
         @Serial
@@ -199,7 +202,7 @@ public final class SessionPool {
                 .formatted(schema, known == null ? "', public'" : known.path, isLocal);
     }
 
-    /** The statement that takes {@link #searchPath} back, in the same transaction. */
+    /** The statement that resets the search_path after {@link #searchPath}, in the same transaction. */
     String oldPath() {
         Session known = session;
         return "SELECT pg_catalog.set_config('search_path', pg_catalog.substr(%s, 3), true)"
@@ -211,7 +214,7 @@ public final class SessionPool {
         return names;
     }
 
-    /** Whether a fence of the shard waits for a transaction that has written to what has this name there. */
+    /** Whether a fence waits for transactions that have written to the shard's table of this name. */
     boolean isWaitedFor(String table) {
         Session known = session;
         return known != null && known.meetsFences && tables.contains(table);
@@ -223,12 +226,12 @@ public final class SessionPool {
         return known != null && known.asks && !isOutdated;
     }
 
-    /** Whether a commit that has only read is to ask, too. */
+    /** Whether the commit of a read-only piece of work asks the server, too. */
     boolean asksForReads() {
         return asksForReads;
     }
 
-    /** The shards that the server has said are open. */
+    /** The shards that the server has reported as open. */
     OpenShards openShards() {
         return openShards;
     }

@@ -16,7 +16,7 @@ import org.shardflake.router.exception.PoolExhaustedException;
 import org.shardflake.router.exception.ServerUnavailableException;
 import org.shardflake.router.exception.ShardFencedException;
 
-/** The meaning of a failure for the shard, however deeply the {@code SQLException} is wrapped. */
+/** The kinds of failure, by what they mean for the shard, however deeply the {@code SQLException} is wrapped. */
 public enum SqlFailure {
     /** The server refuses writes to the shard: SF001. */
     FENCED,
@@ -28,7 +28,7 @@ public enum SqlFailure {
     MISSING,
     /** A statement was planned before its table was changed, and would return other columns now. The driver has dropped such plans. */
     OUTDATED,
-    /** The transaction lost to another. */
+    /** The transaction lost a conflict with another one. */
     SERIALIZATION,
     /** The connection was lost before a commit began, so nothing was written. */
     LOST,
@@ -79,7 +79,7 @@ public enum SqlFailure {
         return anyState(failure, state -> state.startsWith("28") || state.equals("08004"));
     }
 
-    /** Told by the server's function, since its messages are translated. */
+    /** Whether a prepared statement was outdated, recognized by the server's function because messages are translated. */
     static boolean isOutdated(Throwable failure) {
         if (failure instanceof SQLException sql) {
             for (SQLException next = sql; next != null; next = next.getNextException()) {

@@ -14,7 +14,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The names that a shard's schema gives a meaning to, when it is in the search_path.
+ * The names of the objects in a shard's schema, which resolve to that schema when it is in the search_path.
  *
  * @param tables tables, views and sequences
  * @param others types and functions; the type of a table's rows has the name of the table
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record ShardNames(Set<String> tables, Set<String> others, boolean isPlain) {
 
-    /** The names of a schema that could not be asked. */
+    /** The names of a schema that could not be read. */
     public static final ShardNames UNKNOWN = new ShardNames(Set.of(), Set.of(), false);
 
     /**
@@ -85,7 +85,7 @@ public record ShardNames(Set<String> tables, Set<String> others, boolean isPlain
         return Set.copyOf(set);
     }
 
-    /** Whether the schema gives a name a meaning. */
+    /** Whether the schema has an object of this name. */
     boolean has(String name) {
         return tables.contains(name) || others.contains(name);
     }

@@ -21,13 +21,13 @@ import org.shardflake.server.internal.sqltext.SqlTokens.Token;
  */
 public final class SqlEffects {
 
-    /** A placeholder for the schema of any shard, so that all shards share an entry. */
+    /** The placeholder for a shard's schema in cached texts, which lets all shards share an entry. */
     private static final String ANY_SHARD = "shard_nnnn";
 
     private static final TextCache<Facts> KNOWN = new TextCache<>();
 
     /**
-     * The effects that a text shows.
+     * The effects that a statement's text reveals.
      *
      * @param written the table that it writes to, if it is one everyday INSERT, UPDATE or DELETE
      * @param end the statement in it that ends the transaction, such as {@code COMMIT}
@@ -51,16 +51,16 @@ public final class SqlEffects {
             "select insert update delete merge with values table show explain savepoint release rollback commit end abort lock copy",
             "notify truncate analyze vacuum fetch move close");
 
-    /** Statements that give up a transaction's locks, or make that possible. */
+    /** The words that begin statements which release a transaction's locks, or make that possible. */
     private static final Set<String> RELEASES = words("savepoint rollback commit end abort");
 
-    /** Words after SET that limit it to its transaction. */
+    /** Words after SET that limit the setting to its transaction. */
     private static final Set<String> SET_IN_TRANSACTION = words("local transaction constraints");
 
-    /** Words after SET LOCAL that are the search_path. */
+    /** Words after SET LOCAL that name the search_path. */
     private static final Set<String> PATH_SETTINGS = words("search_path schema");
 
-    /** Words that only statements that leave traces need. */
+    /** Words that occur only in statements that leave something behind in the session. */
     private static final Set<String> TRACES = words("temp temporary pg_temp pg_settings chain");
 
     /** Words after which a parenthesis opens a list of columns: INTO photo (id), AS photo (id), WITH photo (id). */
@@ -110,7 +110,7 @@ public final class SqlEffects {
         return HARMLESS.contains(word);
     }
 
-    /** Whether a string has the same value whatever standard_conforming_strings is. */
+    /** Whether a string's value does not depend on standard_conforming_strings. */
     static boolean isSure(Token string) {
         return string.kind() != Kind.STRING || string.text().indexOf('\\') < 0;
     }

@@ -19,9 +19,8 @@ import org.jspecify.annotations.Nullable;
 public record TableNames(List<String> parts, List<String> tables, Set<String> queries, Set<String> others) {
 
     /**
-     * The text with each table's schema, or null if it could mean something else than the text without it and with the
-     * schema in the search_path. Each table must be of the schema, and no other name may be: then no name but those of
-     * tables is looked for there.
+     * The text with the schema before each table; null if that could mean something else than the plain text with the schema in the
+     * search_path. Each table must be of the schema, and no other name may be: then no name but those of tables is looked for there.
      */
     @Nullable
     public String in(String schema, ShardNames names) {

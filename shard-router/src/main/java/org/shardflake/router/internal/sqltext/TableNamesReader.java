@@ -31,7 +31,7 @@ public final class TableNamesReader {
     /** The length to which PostgreSQL truncates names. */
     private static final int LONGEST_NAME = 63;
 
-    /** Known names by the whole text: a text without a schema is the same in every shard. */
+    /** The known results by the whole text: a text without a schema is the same in every shard. */
     private static final TextCache<Optional<TableNames>> KNOWN = new TextCache<>();
 
     private static final Set<String> STATEMENTS = words("select insert update delete with values");
@@ -64,7 +64,7 @@ public final class TableNamesReader {
             this.call = call;
         }
 
-        /** A statement begins here. */
+        /** Notes that a statement begins at this level. */
         void begin() {
             call = "";
             isInTables = false;
@@ -75,9 +75,9 @@ public final class TableNamesReader {
     private final String sql;
     private final List<Token> tokens;
     private final Deque<Level> levels = new ArrayDeque<>();
-    /** The place of the next token. */
+    /** The position of the next token. */
     private int at;
-    /** The word or sign before, and that before it; words in lower case. */
+    /** The previous two words or signs; words in lower case. */
     private String last = "";
 
     private String secondLast = "";
@@ -185,7 +185,7 @@ public final class TableNamesReader {
         return true;
     }
 
-    /** A name, perhaps qualified, or a word of SQL. */
+    /** Handles a name, perhaps qualified, or a keyword of SQL. */
     private boolean name(Token first) {
         Token last = first;
         @Nullable Token qualifier = null;
@@ -334,7 +334,7 @@ public final class TableNamesReader {
         return true;
     }
 
-    /** A name without a schema, or a word without a part in this. */
+    /** Handles a name without a schema, or a word that has no role in finding tables. */
     private boolean plain(Token token, String word, boolean isQuoted) {
         String name = token.text();
         boolean isCall = follows("(");

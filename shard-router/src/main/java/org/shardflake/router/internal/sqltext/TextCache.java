@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /**
- * A cache of what was found out about SQL texts, bounded by their size. Thread-safe; a text in use is found without a lock.
+ * A cache of the properties found in SQL texts, limited by their total size. Thread-safe; a text in use is found without a lock.
  *
  * <p>It has two generations: when the younger is full, it becomes the older, whose texts are dropped unless they were used since.
  */

@@ -20,7 +20,7 @@ final class TransactionEnd {
 
     private TransactionEnd() {}
 
-    /** Its name, such as {@code COMMIT}; null if the transaction goes on. */
+    /** The statement's name, such as {@code COMMIT}; null if the transaction continues. */
     static @Nullable String in(List<Token> all) {
         List<Token> tokens =
                 all.stream().filter(token -> token.kind() != Kind.COMMENT).toList();

@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
-/** The table that an everyday INSERT, UPDATE or DELETE writes to, as the server has its names. */
+/** The table that an everyday INSERT, UPDATE or DELETE writes to, with names as the server stores them. */
 public record WrittenTable(String schema, String name) {
 
-    /** The table of a statement that begins with this and names a schema; null for any other text. */
+    /** The table that a statement writes to, if the statement begins with these tokens and names a schema; null for any other text. */
     static @Nullable WrittenTable of(List<Token> tokens) {
         boolean writes = SqlTokens.is(tokens, 0, "update")
                 || (SqlTokens.is(tokens, 0, "insert") && SqlTokens.is(tokens, 1, "into"))

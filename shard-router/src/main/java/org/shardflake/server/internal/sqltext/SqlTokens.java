@@ -72,7 +72,7 @@ public final class SqlTokens {
     }
 
     private static final String OPERATOR = "~!@#^&|`?+-*/%<>=";
-    /** An operator of several characters may end with a sign only if it has one of these. */
+    /** The characters one of which a longer operator must contain to be allowed to end with a plus or minus sign. */
     private static final String BEFORE_SIGN = "~!@#^&|`?%";
 
     private final String sql;
@@ -99,7 +99,7 @@ public final class SqlTokens {
         return tokens;
     }
 
-    /** Whether there is a token at this place, and it is this word or symbol. */
+    /** Whether the token at a position is this word or symbol; false beyond the end. */
     public static boolean is(List<Token> tokens, int i, String word) {
         return i >= 0 && i < tokens.size() && tokens.get(i).is(word);
     }
@@ -187,7 +187,7 @@ public final class SqlTokens {
         }
     }
 
-    /** The character at an offset; 0 behind the end. */
+    /** The character at an offset; 0 beyond the end. */
     private char charAt(int i) {
         return i < sql.length() ? sql.charAt(i) : 0;
     }
