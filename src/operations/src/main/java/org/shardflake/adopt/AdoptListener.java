@@ -13,30 +13,30 @@ public interface AdoptListener {
     /** Reports copied rows and the estimated total. */
     default void copied(long rows, long estimate) {}
 
-    /** Reports the changes brought over by this run so far. */
+    /** Reports the number of changes that this run has brought over so far. */
     default void followed(long changes) {}
 
-    /** A shard has left the old database. */
+    /** Called when a shard has left the old database. */
     default void left(SliceReport report) {}
 
-    /** A shard could have left the old database, and stays there. */
+    /** Called when a rehearsal has shown that a shard could leave the old database; the shard stays there. */
     default void rehearsed(SliceReport report) {}
 
-    /** A shard has come back to the old database. */
+    /** Called when a shard has come back to the old database. */
     default void cameBack(SliceReport report) {}
 
-    /** Lookups find rows of shards that have come back by values that the old database can change now. Reported once. */
+    /** Called when shards have come back whose lookup values the old database can now change without the lookups noticing. Reported once. */
     default void lookupValuesStay() {}
 
-    /** The table takes no more writes. */
+    /** Called when the table refuses writes. */
     default void closed(String table) {}
 
-    /** A foreign key that is NOT VALID in the shards has rows that break it. */
+    /** Called when rows break a foreign key that is NOT VALID in the shards. */
     default void brokenForeignKey(String key) {}
 
-    /** The table takes writes again because the adoption could not be finished. */
+    /** Called when the table accepts writes again because the adoption could not be finished. */
     default void opened(String table) {}
 
-    /** The table could neither be finished nor opened. */
+    /** Called when the table could neither be finished nor opened. */
     default void leftClosed(String table) {}
 }

@@ -10,7 +10,7 @@ public enum AdoptState {
     COPYING,
     /** All rows are copied; changes are recorded, and brought over by each run. */
     FOLLOWING,
-    /** The table takes no writes; the last changes are brought over and everything is compared. */
+    /** The table refuses writes; the last changes are brought over and everything is compared. */
     CLOSED,
     /** All rows are in the shards, which now take the writes. */
     FINISHED,

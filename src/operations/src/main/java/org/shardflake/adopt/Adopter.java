@@ -55,7 +55,7 @@ public final class Adopter implements AutoCloseable {
 
     private static final int NOT_COMPARED = -1;
 
-    /** Limit on clashes of rows once all outstanding changes have been brought over together. */
+    /** Limit on conflicts of rows once all outstanding changes have been brought over together. */
     private static final int CLASHES = 20;
 
     /** SQLSTATEs of a row that conflicts with another: unique key, exclusion constraint. */
@@ -84,7 +84,7 @@ public final class Adopter implements AutoCloseable {
     private long changes;
 
     /**
-     * A table with its way to the shards.
+     * A table's route to the shards, and the routes of the tables that get their shard from it.
      *
      * @param children the routes of adopted tables whose rows have the keys of this one's
      */
@@ -165,7 +165,7 @@ public final class Adopter implements AutoCloseable {
         });
     }
 
-    /** One table of several, by a session that is used for others later. */
+    /** Adopts one of several tables, over a session that is shared with the others. */
     static Adopter of(AdoptSettings settings, AdoptSession session, Routed routed, AdoptListener listener)
             throws SQLException {
         return new Adopter(settings, session, routed, listener);
@@ -204,7 +204,10 @@ public final class Adopter implements AutoCloseable {
                 .orElseThrow();
     }
 
-    /** Refuses triggers that fire for copied rows, which come in any order and are deleted and written again when they have changed. */
+    /**
+     * Refuses triggers that would fire for copied rows, which arrive in any order, and which are deleted and written again when they have
+     * changed.
+     */
     private void refuseFiring(ShardTables server) throws SQLException {
         List<String> firing = server.isSilenced() ? List.of() : server.firing();
         if (!firing.isEmpty()) {
@@ -302,7 +305,7 @@ public final class Adopter implements AutoCloseable {
         });
     }
 
-    /** Returns the adoption, or nothing if it is finished already. */
+    /** Copies rows and catches up with changes; returns the adoption, or nothing if it is finished already. */
     private Optional<Adoption> copyAndCatchUp() throws SQLException {
         lock();
         if (isFinished()) {
@@ -347,7 +350,7 @@ public final class Adopter implements AutoCloseable {
         });
     }
 
-    /** Moves may begin again. */
+    /** Allows moves to begin again. */
     void forgetFinished() throws SQLException {
         UUID mark = journal.find().orElseThrow().mark();
         if (mark != null) {
@@ -394,7 +397,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Refuses to cancel while the shards have rows that the adoption did not bring. */
+    /** Refuses to cancel while the shards have rows that this adoption did not copy. */
     void checkOthers() throws SQLException {
         Adoption adoption = checkCancel();
         BroughtRows brought = new BroughtRows(old, shardKey(), comparison(), checks.compared());
@@ -405,12 +408,12 @@ public final class Adopter implements AutoCloseable {
         return table.name();
     }
 
-    /** The table in the shards, as written in SQL without a schema. */
+    /** The name of the table in the shards, in SQL without a schema. */
     String into() {
         return servers.all().get(0).table();
     }
 
-    /** Refuses roles that the fences of shards stop: shards that come back stay fenced, and are followed all the same. */
+    /** Refuses roles that fences would stop: shards that have come back stay fenced, but have to receive rows. */
     void checkSilenced() throws SQLException {
         for (ShardTables server : servers.all()) {
             if (!server.isSilenced()) {
@@ -422,7 +425,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** How many changes have been brought over by this object. */
+    /** The number of changes that this object has brought over. */
     long changes() {
         return changes;
     }
@@ -479,7 +482,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Puts the checks of ids back. */
+    /** Restores the checks of ids. */
     private void restore(Adoption adoption) throws SQLException {
         for (ShardTables.IdCheck check : journal.lifted(adoption)) {
             servers.ofShard(check.shard()).restore(check);
@@ -558,7 +561,7 @@ public final class Adopter implements AutoCloseable {
         return adoption;
     }
 
-    /** Makes this session the only one that brings rows of the table, and ready for them. */
+    /** Prepares this session to bring over rows of the table, and makes sure that no other session does. */
     Adoption prepare() throws SQLException {
         servers.lock(table.name());
         isLocked = true;
@@ -578,7 +581,7 @@ public final class Adopter implements AutoCloseable {
         return complete;
     }
 
-    /** Lifts the checks of all shards, or of none; after a kill, what is recorded here tells which. */
+    /** Lifts the checks in all shards or in none, and records which, so that a later run knows after a kill. */
     private void lift(Adoption adoption, Column id) throws SQLException {
         List<ShardTables.IdCheck> all = new ArrayList<>();
         for (ShardTables server : servers.all()) {
@@ -605,7 +608,7 @@ public final class Adopter implements AutoCloseable {
         lock(connection, table.name());
     }
 
-    /** Takes a table's lock, which lasts until the connection ends; a server takes a moment to see that. */
+    /** Takes a table's lock, which is held until the connection ends; the server may notice the end a moment later. */
     static void lock(Connection connection, String table) throws SQLException {
         Optional<String> holder = new AdvisoryLock("shardflake adopt " + table).take(connection, Duration.ofSeconds(5));
         if (holder.isPresent()) {
@@ -615,7 +618,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Stops after the first batch that is not full: later rows have been recorded, like every change. */
+    /** Copies rows in batches, up to the first one that is not full: rows added later are recorded as changes. */
     void copy(Adoption adoption) throws SQLException {
         if (adoption.state() != AdoptState.COPYING) {
             return;
@@ -637,7 +640,9 @@ public final class Adopter implements AutoCloseable {
         journal.allCopied(adoption);
     }
 
-    /** A row copied earlier may hold a value that it has since given up, and that a row of this batch now has. */
+    /**
+     * Copies a batch, and brings over changes first if a row copied earlier still holds a unique value that now belongs to a row of this batch.
+     */
     private long copyBatch(Adoption adoption, @Nullable List<String> after, List<String> upTo) throws SQLException {
         boolean areKept = false;
         for (int attempt = 1; ; attempt++) {
@@ -659,7 +664,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Runs until little is left, or until changes arrive faster than they are brought over while the table takes writes. */
+    /** Brings over changes until few are left, or until they arrive faster than they are brought over while the table accepts writes. */
     void catchUp(Adoption adoption) throws SQLException {
         old.retryWaiting(adoption);
         long left = old.notedChanges(adoption);
@@ -671,13 +676,13 @@ public final class Adopter implements AutoCloseable {
         } while (left > settings.batchRows() && left < before / 2);
     }
 
-    /** Brings over all changes of a table that takes no more writes, those of rows that had no shard among them. */
+    /** Brings over all changes of a table that refuses writes, including those of rows that had no shard. */
     void bringAllOver(Adoption adoption) throws SQLException {
         old.retryWaiting(adoption);
         bringOver(adoption, Long.MAX_VALUE);
     }
 
-    /** Refuses rows that have no shard. */
+    /** Refuses to continue while rows have no shard. */
     void refuseWaiting() throws SQLException {
         List<String> some = old.waiting(requireBegun(), 3);
         if (!some.isEmpty()) {
@@ -744,7 +749,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Neither the old database's connection nor a server's can do anything else while rows are read. */
+    /** Receives rows for the servers; while rows are read, no connection involved can do anything else. */
     private OldTable.RowReceiver stage(Adoption adoption) {
         return (shard, line) -> {
             if (!over.contains(shard)) {
@@ -760,7 +765,7 @@ public final class Adopter implements AutoCloseable {
         };
     }
 
-    /** Leaves a shard alone from now on: its rows are no longer those of the table. */
+    /** Stops bringing rows to a shard, which has left the old database. */
     void leave(int shard) {
         over.add(shard);
     }
@@ -781,8 +786,8 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Brings over everything that has been committed to rows of one shard, which no one writes to until this returns. Changes of others may stay in the
-     * journal.
+     * Brings over everything committed to the rows of one shard, which nobody may write to until this returns. Changes of others may stay in
+     * the journal.
      */
     void bringRest(Adoption adoption, int shard) throws SQLException {
         if (route.mayLackShard()) {
@@ -796,7 +801,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Looks for rows of some shards that may differ. */
+    /** Searches some shards for rows that may differ. */
     void search(SliceComparison comparison, Rows rows, Set<Integer> shards) throws SQLException {
         Set<Integer> others = IntStream.range(0, map.sharding().shardCount())
                 .filter(shard -> !shards.contains(shard))
@@ -805,7 +810,7 @@ public final class Adopter implements AutoCloseable {
         comparison.search(old, servers, rows, shardKey(), others);
     }
 
-    /** Looks again at rows that may differ. */
+    /** Checks again the rows that may differ. */
     void check(SliceComparison comparison, Rows rows) throws SQLException {
         comparison.check(requireBegun(), old, servers, rows, shardKey());
     }
@@ -830,7 +835,8 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Decides on the last rows of a shard whose rows don't change any more: those that have differed before, if they are known, and else all.
+     * Decides about the rows of a shard that accept no more changes: checks the rows that differed earlier if they are known, otherwise all
+     * rows.
      *
      * @throws RowsDifferException if any differ
      */
@@ -844,7 +850,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Compares the rows of one shard, which reads all of the table. */
+    /** Compares the rows of one shard, for which the whole table is read. */
     private void compare(Rows rows, int shard) throws SQLException {
         SliceDigests digests =
                 new SliceDigests(old.digests(rows), servers.ofShard(shard).digests(rows, List.of(shard)));
@@ -853,7 +859,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** The table's rows on their way back from the shards. */
+    /** The table's rows for the way back from the shards. */
     SliceRows wayBack() throws SQLException {
         Adoption adoption = requireBegun();
         if (adoption.state() == AdoptState.FINISHED) {
@@ -885,7 +891,7 @@ public final class Adopter implements AutoCloseable {
         servers.onAll(server -> server.merge(shardColumns, primaryKey));
     }
 
-    /** The primary key, as the shards have it. */
+    /** The primary key's columns, as the shards define them. */
     private List<Column> shardKey() {
         return table.primaryKey().stream()
                 .map(name -> shardColumns.stream()
@@ -914,7 +920,7 @@ public final class Adopter implements AutoCloseable {
         return digests.rows();
     }
 
-    /** Refuses to compare a table that is not followed. */
+    /** Refuses to compare a table whose changes are not yet brought over. */
     void checkFollowing() throws SQLException {
         AdoptState state = requireBegun().state();
         if (state == AdoptState.COPYING) {
@@ -932,23 +938,23 @@ public final class Adopter implements AutoCloseable {
         checks.checkColumns();
     }
 
-    /** Looks for rows that may differ. */
+    /** Searches for rows that may differ. */
     void search(SliceComparison comparison) throws SQLException {
         comparison.search(old, servers, comparison(), shardKey(), over);
     }
 
-    /** Looks again at rows that may differ. */
+    /** Checks again the rows that may differ. */
     void check(SliceComparison comparison) throws SQLException {
         comparison.check(requireBegun(), old, servers, comparison(), shardKey());
     }
 
-    /** Some rows without a shard; the journal must have been carried out. */
+    /** Some of the rows without a shard; the journal must be empty. */
     List<String> waiting(int limit) throws SQLException {
         return old.waiting(requireBegun(), limit);
     }
 
     /**
-     * Checks foreign keys; those that lead to tables still being adopted are left to the table that is finished last.
+     * Checks foreign keys; a key to a table that is still being adopted is checked with the table that is finished last.
      *
      * @param finished the tables in the shards that are being finished now
      */
@@ -962,7 +968,7 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Checks what refers to reference tables, which nobody has to stop writes for.
+     * Checks the references to reference tables, which needs no stop of writes.
      *
      * @throws BrokenForeignKeysException if they lack rows
      */
@@ -987,7 +993,7 @@ public final class Adopter implements AutoCloseable {
                         .toList()));
     }
 
-    /** Asks for the foreign keys of a shard's server, so that {@link #checkForeignKeys(int)} need not. */
+    /** Reads the foreign keys of a shard's server in advance, so that {@link #checkForeignKeys(int)} need not. */
     void learnForeignKeys(int shard) throws SQLException {
         foreignKeys(servers.ofShard(shard));
     }
@@ -1027,7 +1033,7 @@ public final class Adopter implements AutoCloseable {
         return tables;
     }
 
-    /** Refuses to remove rows that rows of others refer to. */
+    /** Refuses to remove rows that rows of other tables refer to. */
     private void refuseReferring() throws SQLException {
         Set<String> adopted = tablesBeingAdopted();
         List<ForeignKeys.Rows> inUse = Collections.synchronizedList(new ArrayList<>());
@@ -1047,7 +1053,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** The columns that the shards compute, if nothing else differs. */
+    /** The columns that differ only because the shards compute them. */
     private List<String> computedOnly() throws SQLException {
         List<String> broughtOver = shardColumns.stream().map(Column::name).toList();
         List<String> computed = checks.compared().stream()

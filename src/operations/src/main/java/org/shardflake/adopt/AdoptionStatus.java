@@ -32,7 +32,7 @@ import org.shardflake.sql.AdvisoryLock;
  */
 public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress, String problem) {
 
-    /** Changes beyond these are not counted. */
+    /** The number up to which changes are counted. */
     public static final long MOST_CHANGES = 1_000_000;
 
     /** The age of a change from which an adoption counts as left behind. */
@@ -42,7 +42,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
             SELECT (to_jsonb(a) ->> 'mark')::uuid, a.id, a.source, a.state, a.copied_rows FROM shardflake_adopt.adoption a
             """;
 
-    /** Journals that an earlier version began have no times. */
+    /** Reads the journal's size and age; journals of earlier versions have no times. */
     private static final String CHANGES = """
             SELECT (SELECT count(*) FROM (SELECT FROM shardflake_adopt.changes_%1$s LIMIT %2$s) c), o.at, extract(epoch FROM clock_timestamp() - o.at)::bigint
               FROM (SELECT (SELECT (to_jsonb(c) ->> 'shardflake_at')::timestamptz FROM shardflake_adopt.changes_%1$s c ORDER BY c.shardflake_change LIMIT 1)) o (at)
@@ -68,7 +68,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
             Optional<Slices> slices) {}
 
     /**
-     * Asks the old database of each adoption. Those that do not answer have their reason as the problem.
+     * The state of adoptions, read from their old databases. Those that do not answer have their reason as the problem.
      *
      * @param urls how to reach a database, by its URL without a password
      */
@@ -84,7 +84,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
     }
 
     /**
-     * The state of those adoptions that a database has on record, in their order.
+     * The state of the adoptions that a database has on record, in the given order.
      *
      * @throws ShardflakeException if the database cannot be asked
      */
@@ -116,7 +116,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
         return unknown;
     }
 
-    /** A record of the old database. */
+    /** An adoption as recorded in the old database. */
     private record Recorded(int id, String source, AdoptState state, long copiedRows) {}
 
     private static List<AdoptionStatus> read(Connection connection, List<OpenAdoption> adoptions) throws SQLException {
@@ -165,13 +165,13 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
                 .get(0);
     }
 
-    /** Whether the table refuses writes, and no command works on it. */
+    /** Whether the table refuses writes although no command is working on it. */
     public boolean isLeftClosed() {
         return progress.filter(its -> its.state() == AdoptState.CLOSED && !its.isWorkedOn())
                 .isPresent();
     }
 
-    /** Whether changes have waited for long, or are too many. */
+    /** Whether changes have waited for too long, or are too many. */
     public boolean isBehind() {
         return progress.filter(its -> its.changes() >= MOST_CHANGES || its.age().compareTo(LONG) >= 0)
                 .isPresent();

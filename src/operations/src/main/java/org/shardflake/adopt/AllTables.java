@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** The progress of several tables as one, slowed down to a rate. Thread-safe. */
+/** Combines the progress of several tables, and limits their rate. Thread-safe. */
 final class AllTables {
 
     private static final long NANOS_A_SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -27,12 +27,12 @@ final class AllTables {
         this.estimate = estimate;
     }
 
-    /** The size of a batch: at most what a second allows, so that the rate is kept by many small waits. */
+    /** The size of a batch: at most the rows of one second, so that the rate is kept by many short waits. */
     int batch(int wanted) {
         return rowsPerSecond == 0 ? wanted : Math.min(wanted, rowsPerSecond);
     }
 
-    /** Listens to one table. */
+    /** A listener for one table. */
     AdoptListener of(String table) {
         return new AdoptListener() {
 
@@ -61,7 +61,7 @@ final class AllTables {
         listener.followed(changes);
     }
 
-    /** Returns for how many nanoseconds to wait. */
+    /** Counts rows of a table; returns the nanoseconds to wait. */
     private synchronized long add(String table, long all) {
         // The first batch of a run reports what earlier runs have copied, too.
         long more = Math.min(all - rows.getOrDefault(table, 0L), rowsPerSecond);

@@ -59,7 +59,7 @@ final class BroughtRows {
         this.compared = compared;
     }
 
-    /** Rows that are not the adoption's. */
+    /** Rows that the adoption did not bring. */
     static final class Others {
 
         private long count;
@@ -76,7 +76,7 @@ final class BroughtRows {
             return count;
         }
 
-        /** A few of them, with their tables and primary keys. */
+        /** Some of the rows, with their tables and primary keys. */
         String samples() {
             return String.join(", ", samples) + (count > samples.size() ? ", ..." : "");
         }
@@ -90,7 +90,7 @@ final class BroughtRows {
      */
     private record Doubtful(int shard, List<String> key, long hash, boolean isPlain) {}
 
-    /** Looks for rows that are not the adoption's. */
+    /** Searches for rows that the adoption did not bring. */
     void findOthers(ShardTables server, List<Long> transactions, Others others) throws SQLException {
         Array known = known(server, transactions);
         server.inParts(some -> Sql.inTransaction(server.connection(), () -> {
@@ -99,7 +99,7 @@ final class BroughtRows {
         }));
     }
 
-    /** Deletes the adoption's rows, and reports others. */
+    /** Deletes the rows that the adoption brought, and reports all others. */
     void delete(ShardTables server, List<Long> transactions, Others others) throws SQLException {
         Array known = known(server, transactions);
         String ids = known.toString();
@@ -131,7 +131,7 @@ final class BroughtRows {
         return "t.xmin::text::bigint = ANY (%s)".formatted(transactions);
     }
 
-    /** Work on rows of a shard that turned out to be the adoption's. */
+    /** Work on a shard's rows that the adoption is found to have brought. */
     @FunctionalInterface
     private interface Brought {
         void rows(int shard, List<Doubtful> brought) throws SQLException;
@@ -202,7 +202,7 @@ final class BroughtRows {
         batch.clear();
     }
 
-    /** Deletes rows that are still as they were seen. */
+    /** Deletes rows that have not changed since they were read. */
     private void deleteEqual(ShardTables server, int shard, List<Doubtful> brought) throws SQLException {
         String key = primaryKey.stream().map(column -> "t." + column.quoted()).collect(joining(", "));
         String keys = brought.stream()

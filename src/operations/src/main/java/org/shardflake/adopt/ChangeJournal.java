@@ -26,7 +26,7 @@ final class ChangeJournal {
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(30);
     private static final String LOCK_NOT_AVAILABLE = "55P03";
 
-    /** One session at a time: IF NOT EXISTS is no help against another that creates the same. */
+    /** Creates the schema, under a lock: IF NOT EXISTS fails when two sessions create the same thing concurrently. */
     private static final String INSTALL = """
             SELECT pg_advisory_xact_lock(hashtext('shardflake adopt'));
             CREATE SCHEMA IF NOT EXISTS shardflake_adopt;
@@ -54,7 +54,7 @@ final class ChangeJournal {
               FROM shardflake_adopt.adoption a WHERE source = ?
             """;
 
-    /** Records the old row, and the new one if it has another key or shard. As text, because types of extensions differ. */
+    /** Records the old row, and also the new one if its key or shard differs. As text, because types of extensions differ. */
     private static final String NOTE = """
             BEGIN
                 IF TG_OP <> 'INSERT' THEN
@@ -67,7 +67,7 @@ final class ChangeJournal {
             END
             """;
 
-    /** Records rows of a table that others refer to: whether that decided about their keys, and if so for as long as the adoption lasts. */
+    /** Records rows of a table that others refer to, and whether their change affects the keys of the referring rows. */
     private static final String NOTE_OF_PARENT = """
             DECLARE
                 v_moved boolean;
@@ -86,7 +86,7 @@ final class ChangeJournal {
             END
             """;
 
-    /** Made from the table, so that columns compare as they do there. */
+    /** Creates the tables of an adoption from the adopted table, so that columns compare in the same way. */
     private static final String TABLES = """
             CREATE TABLE shardflake_adopt.changes_%1$s AS SELECT NULL::integer AS shardflake_shard, %2$s FROM %3$s t WITH NO DATA;
             ALTER TABLE shardflake_adopt.changes_%1$s ADD COLUMN shardflake_change bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY;
@@ -127,7 +127,10 @@ final class ChangeJournal {
 
     private static final String OF_PARENT_AS_OWNER = "GRANT INSERT ON shardflake_adopt.left_%s TO %s";
 
-    /** Fires per row: a write to a partition through its parent is a statement on the parent. Readers need not wait for it. */
+    /**
+     * Makes a table refuse writes by a trigger for each row: a write to a partition through its parent fires only the parent's statement
+     * triggers. Readers need not wait for it.
+     */
     private static final String CLOSE = "ALTER TABLE %s ENABLE ALWAYS TRIGGER shardflake_adopt_closed";
 
     private static final String OPEN = "ALTER TABLE %s DISABLE TRIGGER shardflake_adopt_closed";
@@ -224,7 +227,7 @@ final class ChangeJournal {
         createWaiting(id);
     }
 
-    /** The owner of a table, quoted, if a superuser other than the owner adopts it. */
+    /** The owner of a table, quoted, if a superuser other than that owner adopts the table. */
     static Optional<String> lesserOwner(Connection connection, TableFacts table) throws SQLException {
         return Sql.list(connection, LESSER_OWNER, row -> row.getString(1), table.name()).stream()
                 .findFirst();
@@ -234,7 +237,7 @@ final class ChangeJournal {
         return table.column(name).orElseThrow().quoted();
     }
 
-    /** The shard of a row if it has the key itself, and what else is noted of it. */
+    /** The columns that the journal notes of a row: the shard if the row has the key itself, and the route's columns. */
     private String noted(Route route, String row) {
         String shard = route.link() == null ? route.shard(row) : "NULL::integer";
         return shard + ", " + table.listOf(row, route.noted());
@@ -330,7 +333,7 @@ final class ChangeJournal {
                 connection, "UPDATE shardflake_adopt.adoption SET state = ? WHERE id = ?", state.name(), adoption.id());
     }
 
-    /** Refuses writes from now on; writes already started have ended when this returns. */
+    /** Makes the table refuse writes; writes that had started have ended when this returns. */
     void close(Adoption adoption) throws SQLException {
         withLock(() -> {
             Sql.execute(connection, CLOSE.formatted(table.name()));
@@ -345,7 +348,7 @@ final class ChangeJournal {
         });
     }
 
-    /** Keeps the triggers, to refuse writes and, if the table is opened again, to record them. */
+    /** Marks the adoption as finished, and keeps the triggers: they refuse writes, or record them if the table is opened again. */
     void finish(Adoption adoption) throws SQLException {
         set(adoption, AdoptState.FINISHED);
     }
@@ -363,7 +366,7 @@ final class ChangeJournal {
         return Sql.isTrue(connection, IS_CLOSED, table.name());
     }
 
-    /** Lets the table take writes again, and makes a later run copy everything from the start: the shards' rows are about to be removed. */
+    /** Makes the table accept writes again, and the next run copy everything from the start, since the shards' rows are about to be removed. */
     void beginAgain(Adoption adoption) throws SQLException {
         open(adoption);
         Sql.update(
@@ -372,7 +375,7 @@ final class ChangeJournal {
                 adoption.id());
     }
 
-    /** Removes everything and leaves the table open. */
+    /** Removes all traces of the adoption, and leaves the table open for writes. */
     void remove(Adoption adoption) throws SQLException {
         withLock(() -> {
             Sql.execute(connection, REMOVE.formatted(adoption.id(), table.name()));

@@ -35,12 +35,12 @@ record Column(
         boolean notNull,
         boolean filled) {
 
-    /** Whether values are kept as text until their table is known, or the table takes such text. */
+    /** Whether staged values stay text until their table is known, or the table accepts such text. */
     boolean stagedAsText() {
         return domain || ownType != null;
     }
 
-    /** The type in a table of another schema. */
+    /** The type's name for a table in another schema. */
     String typeIn(String schema) {
         return ownType == null ? type : schema + "." + ownType;
     }
@@ -55,7 +55,7 @@ record Column(
         return !notNull || filled;
     }
 
-    /** Whether each value of another column is also a value of this one, and looks the same. */
+    /** Whether every value of another column is valid in this one, and reads the same. */
     boolean takes(Column other) {
         return identity.equals(other.identity)
                 || switch (type) {

@@ -34,8 +34,8 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Copies the rows of several tables into the shards while they are in use, those of tables without the key by the rows that they refer
- * to. {@link #finish} stops the writes to all of them. For one thread.
+ * Copies the rows of several tables into the shards while they are in use; tables without the key get it from the rows that they refer to.
+ * {@link #finish} stops the writes to all of them. For one thread.
  *
  * <p>Each table is adopted as by {@link Adopter}. A worker has one table at a time, so that the rows of a table are always brought by
  * one session, each time as they were later than the time before.
@@ -44,10 +44,10 @@ public final class DatabaseAdopter implements AutoCloseable {
 
     private static final int NOT_COMPARED = -1;
 
-    /** The number of searches for rows that may differ, if there are too many to remember. */
+    /** The maximum number of searches when too many rows may differ to remember them all. */
     private static final int SEARCHES = 5;
 
-    /** The number of looks at rows that may differ. */
+    /** The number of times that rows which may differ are checked again. */
     private static final int LOOKS = 20;
 
     /** The number of rows without a shard that are named. */
@@ -118,7 +118,7 @@ public final class DatabaseAdopter implements AutoCloseable {
         void on(Adopter adopter) throws SQLException;
     }
 
-    /** Runs work on tables, each by a worker that is free; after a failure no more is begun. */
+    /** Runs work on tables, each on a free worker; starts no more after a failure. */
     private void onAll(Collection<Routes.Placed> some, Step step) throws SQLException {
         Queue<Routes.Placed> queue = new ConcurrentLinkedQueue<>(some);
         AtomicBoolean hasFailed = new AtomicBoolean();
@@ -196,7 +196,7 @@ public final class DatabaseAdopter implements AutoCloseable {
         }
     }
 
-    /** Returns the tables that are not finished. */
+    /** Copies rows and catches up with changes; returns the tables that are not finished. */
     private List<Routes.Placed> copyAndCatchUp() throws SQLException {
         Set<String> finished = ConcurrentHashMap.newKeySet();
         onAll(tables, adopter -> {
@@ -219,7 +219,7 @@ public final class DatabaseAdopter implements AutoCloseable {
         return unfinished;
     }
 
-    /** Parents first, since what changes there may change their children's shards. */
+    /** Runs work on tables, parents first, since changes of parents may change their children's shards. */
     private void onLevels(List<Routes.Placed> some, Step step) throws SQLException {
         int levels = some.stream().mapToInt(Routes.Placed::level).max().orElse(-1) + 1;
         for (int level = 0; level < levels; level++) {
@@ -295,8 +295,9 @@ public final class DatabaseAdopter implements AutoCloseable {
     }
 
     /**
-     * Does what {@link #cutOver} makes writers wait for, shard by shard, except for its last step: no shard leaves. Between {@link #run} and the first
-     * shard that leaves, when the triggers have been created by {@link #cutOver} of no shard. If it ends early, writers no longer wait either.
+     * Rehearses {@link #cutOver}: does everything that writers would wait for, shard by shard, but lets no shard leave. Between {@link #run}
+     * and the first shard that leaves, when the triggers have been created by {@link #cutOver} of no shard. If it ends early, writers no longer
+     * wait either.
      *
      * @return how long they waited, and the shards that are in the old database
      * @throws AdoptRefusedException if a table is not followed or has no triggers yet, or a shard has left
@@ -319,8 +320,8 @@ public final class DatabaseAdopter implements AutoCloseable {
     }
 
     /**
-     * Brings shards that have left back, one by one, with all that was written to them since: their servers refuse writes from then on, until they leave
-     * again. Tables of the shards that are not of the plan, reference tables and lookups are left as they are.
+     * Brings back shards that have left, one by one, with everything written to them since; their servers then refuse writes until the shards
+     * leave again. Tables of the shards that are not of the plan, reference tables and lookups are left as they are.
      *
      * @throws AdoptRefusedException if no shard has left, or the old tables cannot hold a row of a shard; it accepts writes as before, and so do those
      *     after it
@@ -401,7 +402,7 @@ public final class DatabaseAdopter implements AutoCloseable {
         onLevels(some, adopter -> adopter.catchUp(adopter.prepare()));
     }
 
-    /** Looks at rows that may differ until all are decided, or some have changed at every look. */
+    /** Checks rows that may differ again and again, until all are decided or some have changed every time. */
     private void decide(Map<String, SliceComparison> comparisons) throws SQLException {
         List<Routes.Placed> doubtful = some(comparisons, SliceComparison::isDoubtful);
         for (int look = 0; look < LOOKS && !doubtful.isEmpty(); look++) {
@@ -458,7 +459,7 @@ public final class DatabaseAdopter implements AutoCloseable {
         });
     }
 
-    /** The tables that are being adopted: a run may have ended before it began with all. */
+    /** The tables whose adoption has begun; a run that ended early may not have begun all. */
     private List<Routes.Placed> begun() throws SQLException {
         List<Routes.Placed> begun = new ArrayList<>();
         for (Routes.Placed table : tables) {

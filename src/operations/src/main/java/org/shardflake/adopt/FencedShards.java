@@ -20,14 +20,14 @@ import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The shards whose servers refuse writes since they have come back to the old database. An application may have been told before that such a
- * shard had left, and write there only now: it is refused until the shard leaves again.
+ * The shards whose servers refuse writes because the shards have come back to the old database. An application may have been told before that
+ * such a shard had left, and write there only now: it is refused until the shard leaves again.
  *
  * <p>The old database has each on record before it is fenced, so that a later command opens what a killed one has left closed.
  */
 final class FencedShards {
 
-    /** The time that writers may be kept waiting for others that had begun before. */
+    /** The time for which writers may be blocked by others that started earlier. */
     private static final Duration PATIENCE = Duration.ofMillis(90);
 
     private static final Duration ALL_ATTEMPTS = Duration.ofSeconds(30);
@@ -40,7 +40,7 @@ final class FencedShards {
         this.slices = new SliceFence(session.old());
     }
 
-    /** Makes the server of a shard refuse writes to it; those that had begun have ended when this returns. */
+    /** Makes a shard's server refuse writes to the shard; writes that had started have ended when this returns. */
     void fence(int shard) throws SQLException {
         boolean isOnRecord = slices.fenced().contains(shard);
         slices.noteFenced(shard);
@@ -64,7 +64,7 @@ final class FencedShards {
         }
     }
 
-    /** Writers queue behind a statement that waits for a table's lock, so each attempt waits a moment only. */
+    /** Tries a step for a moment only, since writers queue behind a statement that waits for a table's lock. */
     private boolean isDone(int shard, String function) throws SQLException {
         return Poll.everyMillis(100, ALL_ATTEMPTS).until(() -> isDoneNow(shard, function));
     }
@@ -85,7 +85,7 @@ final class FencedShards {
         }
     }
 
-    /** Lets the server of a shard accept writes again, if this adoption has fenced it. */
+    /** Makes a shard's server accept writes again, if this adoption has fenced the shard. */
     void open(int shard) throws SQLException {
         if (slices.fenced().contains(shard)) {
             if (!isDone(shard, "unfence_shard")) {
@@ -97,7 +97,7 @@ final class FencedShards {
         }
     }
 
-    /** Opens the shards that have left and are still fenced, as a killed command leaves them, except for some. */
+    /** Opens shards that have left but are still fenced, as a killed command leaves them, with some exceptions. */
     void settle(ShardSet except) throws SQLException {
         Set<Integer> left = new TreeSet<>(slices.fenced());
         left.retainAll(slices.over());
@@ -108,7 +108,7 @@ final class FencedShards {
         }
     }
 
-    /** Opens all that have come back: the adoption is given up. */
+    /** Opens all shards that have come back, since the adoption is given up. */
     void openAll() throws SQLException {
         for (int shard : slices.fenced()) {
             open(shard);

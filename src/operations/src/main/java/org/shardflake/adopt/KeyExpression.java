@@ -9,7 +9,7 @@ import org.shardflake.Sharding;
 /** Computes a row's shard in SQL without the function library, equal to {@code Sharding.shard} of {@code ShardKey}. */
 record KeyExpression(Column key, int shardCount) {
 
-    /** The first 8 bytes of a SHA-256, as in {@code ShardKey.hash}. */
+    /** The first 8 bytes of a SHA-256 hash, as in {@code ShardKey.hash}. */
     private static final String HASH =
             "('x' || pg_catalog.encode(pg_catalog.substr(pg_catalog.sha256(%s), 1, 8), 'hex'))::bit(64)::bigint";
 

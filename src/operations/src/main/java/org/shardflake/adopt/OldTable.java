@@ -23,7 +23,7 @@ import org.postgresql.copy.CopyOut;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
-/** The rows of the adopted table, read with the shard of each. */
+/** Reads the rows of the adopted table, each with its shard. */
 final class OldTable {
 
     private static final int NONE = -1;
@@ -51,20 +51,20 @@ final class OldTable {
     }
 
     /**
-     * A run of rows in primary key order.
+     * A batch of rows in primary key order.
      *
      * @param end the primary key of the last row, as text
      * @param isLast whether no rows follow
      */
     record Batch(List<String> end, boolean isLast) {}
 
-    /** Receives a row: its shard, and its line of COPY for the stage. */
+    /** Receives a row: its shard, and its line for COPY into the stage. */
     @FunctionalInterface
     interface RowReceiver {
         void row(int shard, byte[] line) throws SQLException;
     }
 
-    /** Returns up to this many rows after a primary key; null if there are none. */
+    /** Finds the batch of up to this many rows after a primary key; null if there are none. */
     @Nullable
     Batch nextBatch(@Nullable List<String> after, int rows) throws SQLException {
         String primaryKey = table.keyOf("t");
@@ -102,7 +102,7 @@ final class OldTable {
         return "%sROW(%s) <= %s".formatted(from, primaryKey, row(upTo));
     }
 
-    /** Records the rows without a shard between two primary keys. Those that lose theirs later are in the journal. */
+    /** Records the rows without a shard that lie between two primary keys. Those that lose theirs later are in the journal. */
     void keepWaiting(Adoption adoption, @Nullable List<String> after, List<String> upTo) throws SQLException {
         keepWaiting(adoption, between(after, upTo));
     }
@@ -114,7 +114,10 @@ final class OldTable {
                         .formatted(waiting(adoption), table.keyOf("t"), table.rows(), condition, route.shard("t")));
     }
 
-    /** Notes the rows again that had no shard; returns how many. Those that are gone have been noted for that. */
+    /**
+     * Notes the rows that had no shard as changed, so that they are tried again; returns their number. Those that are gone have been noted for
+     * that.
+     */
     long retryWaiting(Adoption adoption) throws SQLException {
         return Sql.inTransaction(
                 connection,
@@ -132,7 +135,7 @@ final class OldTable {
                                 table.keyOf("c"))));
     }
 
-    /** The primary keys of some rows that have no shard; the journal must have been carried out. */
+    /** The primary keys of some rows without a shard; the journal must be empty. */
     List<String> waiting(Adoption adoption, int limit) throws SQLException {
         return Sql.list(
                 connection,
@@ -167,7 +170,10 @@ final class OldTable {
         return "SELECT %s, false, %s FROM %s t WHERE %s".formatted(route.shard("t"), names, table.rows(), condition);
     }
 
-    /** Creates the temporary table of the changes that a transaction takes. Many transactions have it: to drop one waits for the disk. */
+    /**
+     * Creates the temporary table for the changes that a transaction takes from the journal. Many transactions have it: to drop one waits for
+     * the disk.
+     */
     void prepare(Adoption adoption) throws SQLException {
         Sql.execute(connection, """
                 DROP TABLE IF EXISTS %2$s;
@@ -185,8 +191,8 @@ final class OldTable {
     }
 
     /**
-     * Takes the first recorded changes out of the journal, within the connection's transaction, and reads the current state of their rows:
-     * those gone from a shard, and those present in it. Returns how many changes.
+     * Takes the first recorded changes from the journal, within the connection's transaction, and reads the current state of their rows: those
+     * gone from a shard, and those present in it. Returns how many changes.
      *
      * <p>Each statement sees at least what the one before saw: what is not seen here has a change that is still in the journal.
      */
@@ -195,8 +201,8 @@ final class OldTable {
     }
 
     /**
-     * Takes all recorded changes that may concern rows of a shard, now or before, and leaves those that certainly do not. Otherwise like
-     * {@link #takeChanges(Adoption, long, RowReceiver)}.
+     * Takes all changes from the journal that may concern rows now or formerly in a shard, and leaves those that certainly do not. Otherwise
+     * like {@link #takeChanges(Adoption, long, RowReceiver)}.
      */
     long takeChanges(Adoption adoption, int shard, RowReceiver rows) throws SQLException {
         Route.Link link = route.link();
@@ -238,7 +244,7 @@ final class OldTable {
         return taken;
     }
 
-    /** Notes the rows of another table that have the keys of rows that were taken, and may have got others. */
+    /** Notes the rows of another table that get their keys from changed rows, and so may have a new key. */
     private void noteChildren(Route child, String taken) throws SQLException {
         Route.Link link = Objects.requireNonNull(child.link());
         TableFacts its = child.table();
@@ -275,14 +281,14 @@ final class OldTable {
                 """.formatted(onlyKey("c."), taken, table.own(), table.keyOf("t"), table.keyOf("c"), route.shard("t"));
     }
 
-    /** The columns of the stage, for a row that is only a primary key. */
+    /** The columns of the stage for a row of which only the primary key is known. */
     private String onlyKey(String row) {
         return columns.stream()
                 .map(column -> table.primaryKey().contains(column.name()) ? row + column.quoted() : "NULL")
                 .collect(joining(", "));
     }
 
-    /** Removes rows from all shards in which their noted links may ever have put them, except the one they belong to. */
+    /** Marks rows as gone in all shards in which their recorded links may ever have put them, except the one they belong to. */
     private String goneByLink(Route.Link link, String taken) throws SQLException {
         return """
                 SELECT g.shard, true, %1$s
@@ -300,7 +306,7 @@ final class OldTable {
     }
 
     /**
-     * A query of the shards in which rows have been that refer to a row by some values: those of the row as it is, and as it was.
+     * A query for the shards in which rows may have been that refer to a row by given values, now or earlier.
      *
      * @param level tells the names of nested queries apart
      */
@@ -345,7 +351,7 @@ final class OldTable {
     }
 
     /**
-     * What was read.
+     * The number of rows read, and of those without a shard.
      *
      * @param rows those that have a shard
      * @param others those that have none
@@ -369,7 +375,7 @@ final class OldTable {
         }
     }
 
-    /** The first field of a line, {@link #NONE} if it is null. */
+    /** The shard in the first field of a line, or {@link #NONE} if the field is null. */
     private static int shard(byte[] line) {
         int shard = 0;
         for (byte digit : line) {
@@ -384,7 +390,7 @@ final class OldTable {
         throw new IllegalStateException("a line of COPY without a field");
     }
 
-    /** Whether a line of the stage says that a row is gone, in its second field. */
+    /** Whether a line of the stage marks a row as gone, in its second field. */
     static boolean isGone(byte[] line) {
         int field = 0;
         while (line[field] != '\t') {
@@ -393,14 +399,14 @@ final class OldTable {
         return line[field + 1] == 't';
     }
 
-    /** The text of a key's value as that of a row has it, which for a boolean, a char or an inet is not that of a cast. */
+    /** The conversion of a key's value to text, as in the text of a row: for boolean, char and inet, a cast gives another text. */
     static final String KEY_TEXT = "concat(%s)";
 
     /** The shard and the hash of a row. */
     record Hashed(int shard, long hash) {}
 
     /**
-     * The rows with these primary keys, by primary key; those that are gone are left out.
+     * The hashes of the rows with these primary keys, by primary key; missing rows are left out.
      *
      * @param primaryKey the columns in the shards, whose types may be wider
      */
@@ -436,7 +442,7 @@ final class OldTable {
     }
 
     /**
-     * The state of some rows at one moment.
+     * The rows and the pending changes at one moment.
      *
      * @param rows by primary key; those that are gone are left out
      * @param pending the primary keys of the rows with changes that had not been carried out then, their own or those of rows that they have their
@@ -444,7 +450,7 @@ final class OldTable {
      */
     record Moment(Map<List<String>, Hashed> rows, Set<List<String>> pending) {}
 
-    /** Looks at the rows with these primary keys, and at the journal, in one snapshot. */
+    /** Reads the rows with these primary keys and the journal, in one snapshot. */
     Moment moment(Adoption adoption, List<List<String>> keys, List<Column> primaryKey, Rows rows) throws SQLException {
         return Sql.inTransaction(connection, () -> {
             Sql.execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
@@ -472,7 +478,7 @@ final class OldTable {
     }
 
     /**
-     * A condition: a row that is referred to, or one that it has its key from, has changes in the journal.
+     * A condition that is true if the journal has changes of a row that is referred to, or of one that it gets its key from.
      *
      * @param level tells the names of nested queries apart
      */
@@ -503,7 +509,7 @@ final class OldTable {
                 + " WHERE %s = ANY ('{%s}'::integer[])".formatted(shard, ids)));
     }
 
-    /** A row of SQL that has these values, given as text. */
+    /** A SQL row with the given values, as text. */
     static String literals(List<String> values, List<Column> columns, Function<Column, String> type) {
         List<String> literals = new ArrayList<>();
         for (int i = 0; i < values.size(); i++) {

@@ -16,7 +16,7 @@ import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The way from the rows of a table to their shards: by the table's own key, or by that of the rows they refer to.
+ * The route from a table's rows to their shards: by the table's own key, or by the key of the rows that they refer to.
  *
  * @param table as it is read, with the key of the rows that are referred to
  * @param key computes the shard of a row of {@code table}
@@ -25,7 +25,7 @@ import org.shardflake.jdbc.Sql;
  */
 record Route(TableFacts table, KeyExpression key, @Nullable Link link, Set<List<String>> referred) {
 
-    /** A unique key on exactly these columns, which holds for all rows at any time. */
+    /** Finds out whether there is a unique key on exactly these columns that covers all rows and is never deferred. */
     private static final String IS_UNIQUE = """
             SELECT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = ?::regclass AND i.indisunique AND i.indisvalid AND i.indimmediate
                               AND i.indpred IS NULL AND i.indexprs IS NULL
@@ -106,7 +106,7 @@ record Route(TableFacts table, KeyExpression key, @Nullable Link link, Set<List<
         }
     }
 
-    /** Our sessions find no operators of extensions. */
+    /** Refuses a key whose type belongs to an extension, since our sessions do not find the operators of extensions. */
     private static void checkType(TableFacts table, String name) {
         Column column = table.column(name)
                 .orElseThrow(() -> new AdoptRefusedException(
@@ -121,12 +121,12 @@ record Route(TableFacts table, KeyExpression key, @Nullable Link link, Set<List<
         }
     }
 
-    /** Computes the shard of a row in SQL, null if it has none. */
+    /** The SQL that computes the shard of a row, null if the row has none. */
     String shard(String row) {
         return key.of(row);
     }
 
-    /** Whether there may be rows without a shard. */
+    /** Whether rows may have no shard. */
     boolean mayLackShard() {
         return link != null || !key.key().notNull();
     }
@@ -135,7 +135,7 @@ record Route(TableFacts table, KeyExpression key, @Nullable Link link, Set<List<
         return !referred.isEmpty();
     }
 
-    /** The columns that a change is noted with. */
+    /** The columns that the journal records of a changed row. */
     List<String> noted() {
         Set<String> noted = new LinkedHashSet<>(table.primaryKey());
         if (link != null) {
@@ -145,7 +145,7 @@ record Route(TableFacts table, KeyExpression key, @Nullable Link link, Set<List<
         return List.copyOf(noted);
     }
 
-    /** The columns that decide about the keys of rows of other tables. */
+    /** The columns that determine the keys of rows in other tables. */
     List<String> deciding() {
         Set<String> deciding = new LinkedHashSet<>();
         if (link == null) {
@@ -157,7 +157,7 @@ record Route(TableFacts table, KeyExpression key, @Nullable Link link, Set<List<
         return List.copyOf(deciding);
     }
 
-    /** The route, for people, and to tell whether an adoption that was begun is the same. */
+    /** A description of the route, for messages, and for checking that a resumed adoption uses the same one. */
     String description() {
         String own = link == null
                 ? key.key().name()

@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
-/** The routes of the tables of a database, each after those that it leads to. */
+/** The routes of a database's tables, each listed after those that it depends on. */
 final class Routes {
 
     private final AdoptSession session;
@@ -40,7 +40,7 @@ final class Routes {
         }
     }
 
-    /** A table with the level of its row of parents: 0 if it has the key itself. */
+    /** A table with its distance from the key: 0 if the table has the key itself. */
     record Placed(AdoptTable table, Adopter.Routed routed, int level) {
 
         String name() {

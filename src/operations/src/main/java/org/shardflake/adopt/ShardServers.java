@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 import org.shardflake.sql.AdvisoryLock;
 
-/** One table on all servers that have shards; runs work on them in parallel. */
+/** One adopted table on all servers that have shards; runs work on them in parallel. */
 final class ShardServers implements AutoCloseable {
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -49,7 +49,7 @@ final class ShardServers implements AutoCloseable {
     }
 
     /**
-     * Keeps other processes from bringing rows of a table, and waits for what a killed one may still commit.
+     * Keeps other processes from bringing rows of a table, and waits for transactions that a killed process may still commit.
      *
      * @param old the table in the old database
      */
@@ -67,7 +67,7 @@ final class ShardServers implements AutoCloseable {
         }
     }
 
-    /** Lets other processes bring rows. */
+    /** Allows other processes to bring rows again. */
     void unlock(String old) throws SQLException {
         each(server -> new AdvisoryLock("shardflake adopt " + old).release(server.connection()));
     }
@@ -111,7 +111,7 @@ final class ShardServers implements AutoCloseable {
         return serverOfShard[shard];
     }
 
-    /** The name of the table in a shard, and a connection to it. */
+    /** The name of the table in some shard, and a connection to it. */
     String example() {
         ShardTables first = servers.get(0);
         return first.table(first.shards().stream().findFirst().orElseThrow());
@@ -133,7 +133,7 @@ final class ShardServers implements AutoCloseable {
         awaitAll(all);
     }
 
-    /** Returns when all work has ended, with the first failure if there is one. */
+    /** Waits until all work has ended, and throws the first failure, if any. */
     static void awaitAll(List<Future<?>> all) throws SQLException {
         Exception failure = null;
         for (Future<?> one : all) {

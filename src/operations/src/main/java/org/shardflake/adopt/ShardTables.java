@@ -48,12 +48,12 @@ final class ShardTables {
 
     private static final int BUFFER = 1 << 16;
 
-    /** The number of lines up to which the stage is emptied without a TRUNCATE, which waits for the disk. */
+    /** The number of lines up to which the stage is emptied by DELETE, since TRUNCATE waits for the disk. */
     private static final int DELETED_LINES = 1000;
 
     private static final String SILENCE = "SET LOCAL session_replication_role = replica";
 
-    /** A text for each table that changes whenever its owner changes the code that it runs. */
+    /** Reads a text for each table that changes whenever the table's owner changes code that runs with it. */
     private static final String STATES = """
             SELECT given.shard, concat_ws(' ', c.oid, c.relowner,
                    (SELECT string_agg(concat(attnum, ':', atttypid, attgenerated), ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0),
@@ -64,7 +64,7 @@ final class ShardTables {
               FROM unnest(?::integer[], ?::text[]) given (shard, name) JOIN pg_class c ON c.oid = to_regclass(given.name) AND c.relkind IN ('r', 'p')
             """;
 
-    /** The code that a table runs, in a given state of the table. */
+    /** The code that runs with a table, as of a state of the table. */
     private record Known(String state, Optional<OwnersCode> code) {}
 
     private final String server;
@@ -78,7 +78,7 @@ final class ShardTables {
     private final byte[] buffer = new byte[BUFFER];
     private String stage = "";
     private int buffered;
-    /** Since the stage was created or truncated. */
+    /** The number of lines since the stage was created or truncated. */
     private long lines;
 
     private @Nullable Boolean isSilenced;
@@ -101,7 +101,7 @@ final class ShardTables {
         return table;
     }
 
-    /** Brings rows to these shards even though they are fenced, since they are for this adoption. */
+    /** Allows this adoption to bring rows to shards that it has fenced. */
     void admit(Set<Integer> some) {
         fenced.addAll(some);
     }
@@ -118,7 +118,7 @@ final class ShardTables {
         return Sharding.schema(shard) + "." + table;
     }
 
-    /** The schemas of the shards that have no such table. */
+    /** The schemas of the shards that lack the table. */
     List<String> missing() throws SQLException {
         return Sql.list(
                 connection,
@@ -128,7 +128,7 @@ final class ShardTables {
                 table);
     }
 
-    /** Whether triggers and foreign keys do not fire for what is written here, which not every role may demand. */
+    /** Whether triggers and foreign keys can be kept from firing for written rows, which not every role may ask for. */
     boolean isSilenced() throws SQLException {
         if (isSilenced == null) {
             isSilenced = maySilence();
@@ -136,7 +136,7 @@ final class ShardTables {
         return isSilenced;
     }
 
-    /** Begins a transaction for which nothing fires, if the role may have one. */
+    /** The statement that keeps triggers from firing in a transaction, if the role may do that. */
     String silence() throws SQLException {
         return isSilenced() ? SILENCE + "; " : "";
     }
@@ -166,13 +166,13 @@ final class ShardTables {
                 """, row -> row.getString(1), shards, table);
     }
 
-    /** The foreign keys of the tables, and those of others to them. */
+    /** The foreign keys of the tables, and those of other tables that refer to them. */
     List<ForeignKey> foreignKeys() throws SQLException {
         return ForeignKeys.of(
                 connection, "SELECT CAST(to_regclass(s || '.' || ?) AS oid) FROM unnest(?::text[]) s", table, shards);
     }
 
-    /** The columns that checks tie to their shard, read in the first shard: they are the same in all. */
+    /** The columns that checks tie to their shard, as read in the first shard; all shards have the same. */
     List<String> checkedColumns() throws SQLException {
         return Sql.list(
                 connection,
@@ -186,14 +186,14 @@ final class ShardTables {
     }
 
     /**
-     * The check of a shard's table that its ids encode the shard.
+     * The check of a shard's table that ids encode the shard.
      *
      * @param column the id
      * @param validated whether it is known to hold for all rows
      */
     record IdCheck(int shard, String column, boolean validated) {}
 
-    /** The checks of ids as deployments create them; without lifted ones, and without constraints of that name that others made. */
+    /** The checks of ids as deployments create them, without lifted ones and without constraints of the same name that others have created. */
     List<IdCheck> idChecks(Column id) throws SQLException {
         return Sql.list(
                 connection,
@@ -209,7 +209,10 @@ final class ShardTables {
                 id.name());
     }
 
-    /** Accepts ids that do not encode their shard. The constraint stays, so that nobody adds another and moves carry it. */
+    /**
+     * Lifts a check, so that the table accepts ids that do not encode their shard. The constraint stays, so that nobody adds another and moves
+     * carry it.
+     */
     void lift(IdCheck check) throws SQLException {
         change(
                 "SELECT format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %2$I CHECK (true)', ?, shardflake.check_name(?))",
@@ -225,7 +228,9 @@ final class ShardTables {
                 """.formatted(check.shard(), check.validated() ? "" : " NOT VALID"), check);
     }
 
-    /** Runs a statement that a query makes. Writers queue behind a statement that waits for the table's lock, so each waits a moment only. */
+    /**
+     * Runs a statement that a query composes. Writers queue behind a statement that waits for the table's lock, so each waits a moment only.
+     */
     private void change(String query, IdCheck check) throws SQLException {
         for (String sql : Sql.list(connection, query, row -> row.getString(1), table(check.shard()), check.column())) {
             if (!Poll.everyMillis(300, LOCK_PATIENCE).until(() -> isChanged(sql))) {
@@ -281,7 +286,7 @@ final class ShardTables {
                         names, table(shards.stream().findFirst().orElseThrow()), stage, adoption));
     }
 
-    /** Takes a line of COPY: the shard, whether the row is gone, and its columns. */
+    /** Stages a line of COPY: the shard, whether the row is gone, and its columns. */
     void stage(int shard, byte[] line) throws SQLException {
         if (copy == null) {
             empty();
@@ -316,7 +321,7 @@ final class ShardTables {
         }
     }
 
-    /** Brings the staged rows into the shards; they are durable when this returns. */
+    /** Merges the staged rows into the shards; they are durable when this returns. */
     void merge(List<Column> columns, List<Column> primaryKey) throws SQLException {
         if (copy == null) {
             return;
@@ -372,8 +377,8 @@ final class ShardTables {
     }
 
     /**
-     * Asks what this session would run with more rights than the owner of each table has, unless nothing has changed since the last time. The tables
-     * are locked, so that nothing changes before the transaction ends.
+     * Finds out which code of the tables' owners this session would run with more rights than they have, unless nothing has changed since the
+     * last time. The tables are locked, so that nothing changes before the transaction ends.
      */
     private void learn(List<Integer> some) throws SQLException {
         Object[] names = some.stream().map(this::table).toArray();
@@ -396,7 +401,7 @@ final class ShardTables {
         }
     }
 
-    /** Takes the numbers of the transactions that have brought rows since the last call. */
+    /** Returns and forgets the numbers of the transactions that have brought rows. */
     List<Long> takeWritten() {
         List<Long> taken = List.copyOf(written);
         written.clear();
@@ -413,8 +418,8 @@ final class ShardTables {
     }
 
     /**
-     * The tables are locked: a fence that is down now cannot go up before the transaction ends. It must be checked, since triggers may
-     * not fire in this session.
+     * Refuses to write to fenced shards; as the tables are locked, no fence can be raised before the transaction ends. It must be checked,
+     * since triggers may not fire in this session.
      */
     private void refuseFenced(List<Integer> some) throws SQLException {
         List<Integer> others = Sql.list(
@@ -464,7 +469,7 @@ final class ShardTables {
         }
     }
 
-    /** Processes all shards in parts. */
+    /** Processes all shards, some at a time. */
     void inParts(Part part) throws SQLException {
         for (List<Integer> some : inParts(shards.stream().boxed().toList())) {
             part.of(some);

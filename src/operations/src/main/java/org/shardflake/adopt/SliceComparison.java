@@ -24,7 +24,7 @@ import org.shardflake.compare.TableDifference;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The comparison of one old table with the shards while it accepts writes. For one thread at a time.
+ * The comparison of one old table with the shards while the table accepts writes. For one thread at a time.
  *
  * <p>The shards are always a little behind, so rows that differ are only suspects at first. After the journal has been carried out, a
  * snapshot of the old database says what a suspect is and whether it has changes in the journal. If it has none, the shards have been
@@ -32,15 +32,15 @@ import org.shardflake.jdbc.Sql;
  */
 final class SliceComparison {
 
-    /** The number of suspects of a search that are kept. */
+    /** The maximum number of suspects kept from a search. */
     private static final int SUSPECTS = 100_000;
 
-    /** The number of suspects that the comparisons of all tables keep together, if each has a few. */
+    /** The maximum number of suspects that the comparisons of all tables keep together, with a few for each table. */
     private static final int SUSPECTS_OF_ALL = 500_000;
 
     private static final int FEW = 1_000;
 
-    /** The number of rows that differ and are named. */
+    /** The maximum number of differing rows that are named. */
     private static final int NAMED = 1_000;
 
     /** The number of rows in one statement. */
@@ -59,7 +59,7 @@ final class SliceComparison {
         this.ofAll = ofAll;
     }
 
-    /** A row by its text as PostgreSQL writes a row of the primary key, and the values of that. */
+    /** A row that may differ: the text of its primary key as PostgreSQL writes a row, and the key's values. */
     private record Suspect(String text, List<String> key) implements Comparable<Suspect> {
 
         static Suspect of(Difference difference) {
@@ -91,7 +91,7 @@ final class SliceComparison {
         }
     }
 
-    /** Looks for rows that differ, and remembers them as suspects: all, or as many as memory has room for. */
+    /** Searches for rows that differ, and keeps them as suspects, as many as memory has room for. */
     void search(OldTable old, ShardServers servers, Rows all, List<Column> primaryKey, Set<Integer> left)
             throws SQLException {
         SliceDigests digests = SliceDigests.of(old, servers, all, left);
@@ -155,7 +155,7 @@ final class SliceComparison {
         return !suspects.isEmpty();
     }
 
-    /** Whether only a part was searched, in which nothing differs. */
+    /** Whether the search covered only a part, in which nothing differs. */
     boolean isUnfinished() {
         return !unsearched.isEmpty() && found.isEmpty() && suspects.isEmpty();
     }
@@ -165,7 +165,7 @@ final class SliceComparison {
         return suspects.containsKey(shard);
     }
 
-    /** Whether a shard has rows that were not searched, as there were too many suspects. */
+    /** Whether some rows of a shard were not searched because there were too many suspects. */
     boolean isUnsearched(int shard) {
         return unsearched.contains(shard);
     }
@@ -176,13 +176,13 @@ final class SliceComparison {
         return its == null ? 0 : its.count;
     }
 
-    /** Looks at the suspects again. The journal must have been carried out, and only this session may bring rows. */
+    /** Checks all suspects again. The journal must have been carried out, and only this session may bring rows. */
     void check(Adoption adoption, OldTable old, ShardServers servers, Rows all, List<Column> primaryKey)
             throws SQLException {
         check(adoption, old, servers, all, primaryKey, List.copyOf(suspects.keySet()));
     }
 
-    /** Looks at the suspects of these shards again. */
+    /** Checks the suspects of some shards again. */
     void check(
             Adoption adoption,
             OldTable old,

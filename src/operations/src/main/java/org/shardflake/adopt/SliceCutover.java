@@ -23,23 +23,23 @@ import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Lets shards leave the old database one by one, while it is in use. For one thread, and several tables at a time: each is prepared
- * once, so that a pause has nothing to prepare.
+ * Cuts shards over from the old database, one by one, while it is in use. For one thread, and several tables at a time: each is prepared once,
+ * so that a pause has nothing to prepare.
  *
  * <p>The row of a slice in the old database decides where its shard is. One statement changes it, in the session that holds the slice's lock:
  * a command that is killed earlier has changed nothing that counts, and the lock ends with it.
  */
 final class SliceCutover implements AutoCloseable {
 
-    /** The time that writers may be kept waiting for others that had begun before. */
+    /** The time for which writers may be blocked by others that started earlier. */
     private static final Duration PATIENCE = Duration.ofMillis(90);
 
     private static final int ATTEMPTS = 200;
 
-    /** The number of times that a table is searched, if more rows differ than are remembered. */
+    /** The number of times that a table is searched if more rows differ than can be remembered. */
     private static final int SEARCHES = 4;
 
-    /** The number of times that rows which differed are looked at again while they change. */
+    /** The number of times that differing rows are checked again while they change. */
     private static final int LOOKS = 2;
 
     private record Table(Routes.Placed placed, Adopter adopter, Adoption adoption, Rows rows) {}
@@ -61,7 +61,7 @@ final class SliceCutover implements AutoCloseable {
     }
 
     /**
-     * Prepares all tables, each after those that it gets its keys from.
+     * Prepares all tables, each after the tables that it gets its keys from.
      *
      * @param sessions of which the first holds the locks
      */
@@ -89,7 +89,7 @@ final class SliceCutover implements AutoCloseable {
     }
 
     /**
-     * Lets these shards leave; those that have left already are left out.
+     * Lets shards leave the old database; skips those that have left already.
      *
      * @throws RowsDifferException if a shard does not have the rows that it should
      */
@@ -104,7 +104,7 @@ final class SliceCutover implements AutoCloseable {
     }
 
     /**
-     * Does all that writers of these shards would have to wait for, and lets none leave. The triggers are those of the first cutover: to
+     * Does everything that writers of these shards would wait for, but lets no shard leave. The triggers are those of the first cutover: to
      * create them here would refuse changes of keys from now on, which a rehearsal must not.
      *
      * @throws AdoptRefusedException if a shard has left, or no cutover has created the triggers
@@ -144,8 +144,8 @@ final class SliceCutover implements AutoCloseable {
     }
 
     /**
-     * Compares all rows while they change. The engine is the only one that changes the shards, so a row that differs and has no change which is
-     * still noted differs for good. Those that had such changes at every look are left for the pause.
+     * Compares all rows while the tables are in use. The engine is the only one that changes the shards, so a row that differs and has no
+     * change which is still noted differs for good. Those that had such changes at every look are left for the pause.
      */
     private Map<Table, SliceComparison> compare(Set<Integer> wanted) throws SQLException {
         Map<Table, SliceComparison> comparisons = new HashMap<>();
@@ -165,7 +165,7 @@ final class SliceCutover implements AutoCloseable {
         return comparisons;
     }
 
-    /** Looks at rows that may differ until all are decided, or some have changed at every look. */
+    /** Checks rows that may differ again and again, until all are decided or some have changed every time. */
     private void look(Map<Table, SliceComparison> comparisons) throws SQLException {
         for (int i = 0; i < LOOKS && comparisons.values().stream().anyMatch(SliceComparison::isDoubtful); i++) {
             bringRest();
@@ -209,7 +209,9 @@ final class SliceCutover implements AutoCloseable {
                         "find them in pg_stat_activity by their xact_start, end them, and run the same command again"));
     }
 
-    /** Writers wait for all sessions, and a server sees no deadlock that several of them are part of. */
+    /**
+     * Limits the time that sessions wait for each other, since writers wait for all of them and a server sees no deadlock that spans sessions.
+     */
     private void limitWaits(int shard) throws SQLException {
         for (AdoptSession session : sessions) {
             Sql.execute(session.old(), SliceFence.IN_TIME);
@@ -223,7 +225,10 @@ final class SliceCutover implements AutoCloseable {
         }
     }
 
-    /** Writers of the shard wait for this. It brings over changes that may concern the shard only, and after a clash of rows all. */
+    /**
+     * Completes a shard's cutover while its writers wait. It brings over changes that may concern the shard only, and after a clash of rows
+     * all.
+     */
     private void complete(int shard, Map<Table, SliceComparison> comparisons) throws SQLException {
         for (Table table : tables) {
             table.adopter().bringRest(table.adoption(), shard);
@@ -258,7 +263,7 @@ final class SliceCutover implements AutoCloseable {
                 .toArray());
     }
 
-    /** Refuses rows that belong to no shard, once all of these have left. */
+    /** Refuses rows that would belong to no shard once all of these shards have left. */
     void refuseWaiting() throws SQLException {
         bringRest();
         for (Table table : tables) {

@@ -21,28 +21,31 @@ import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The slices of an old database, and the triggers that refuse writes to rows of slices that are over. A slice is over when its rows live in
- * their shard: the ones here are as they were then.
+ * The slices of an old database, and the triggers that refuse writes to the rows of shards that have left. A slice is over when its rows live
+ * in their shard: the ones here are as they were then.
  *
  * <p>A transaction that writes a row of a slice holds the slice's lock, shared, until it ends, and asks for its state after it got the lock.
  * A cutover holds the lock alone while it brings the last changes over: writers of the slice wait for it.
  */
 final class SliceFence {
 
-    /** Slices with the same remainder share a lock, so that a job that writes to all of them doesn't fill the server's table of locks. */
+    /**
+     * The number of locks: slices with the same remainder share one, so that a job that writes to all slices does not fill the server's lock
+     * table.
+     */
     private static final int LOCKS = 256;
 
-    /** The first key of the locks, of no meaning. */
+    /** The first key of the advisory locks, an arbitrary number. */
     private static final int LOCK_CLASS = 1_936_419_171;
 
     private static final String LOCK_NOT_AVAILABLE = "55P03";
 
-    /** Ends waits for the locks of tables, since writers of a slice wait for the session that works on it. */
+    /** Limits waits for table locks, since writers of a slice wait for the session that works on it. */
     static final String IN_TIME = "SET lock_timeout = '10s'";
 
     /**
-     * A machine that is gone is noticed after 5 + 3 * 3 seconds. A process that is gone is noticed within a second, also while a statement runs, where
-     * PostgreSQL can look for that.
+     * Makes the server notice after 5 + 3 * 3 seconds that a client machine is gone. A process that is gone is noticed within a second, also
+     * while a statement runs, where PostgreSQL can look for that.
      */
     static final String NOTICE = """
             SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;
@@ -81,7 +84,7 @@ final class SliceFence {
             GRANT EXECUTE ON FUNCTION shardflake_adopt.enter(integer, text) TO PUBLIC;
             """;
 
-    /** Answers for the row as the statement has it, and once more for what other triggers have made of it. */
+    /** The trigger function, which checks the row of the statement, and the row again after other triggers have changed it. */
     private static final String FUNCTION = """
             DECLARE
                 v_work text := format('%%s of table %%s.%%s', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME);
@@ -111,7 +114,10 @@ final class SliceFence {
             END
             """;
 
-    /** A row that refers to it may be on its way in a transaction that has the lock of the old slice only. */
+    /**
+     * Refuses to change the slice of a row that others get theirs from: a referring row may be written in a transaction that has locked only
+     * the old slice.
+     */
     private static final String KEEP_SLICE = """
             IF TG_OP = 'UPDATE' AND TG_WHEN = 'BEFORE' AND %s THEN
                         RAISE EXCEPTION '%% is refused: it takes a row from shard %% to shard %%, and rows of %% follow it', v_work, coalesce(v_was::text, 'none'), coalesce(v_is::text, 'none'), %s
@@ -119,7 +125,7 @@ final class SliceFence {
                     END IF;
             """;
 
-    /** A row without a parent has no slice to hold until its transaction ends. */
+    /** Refuses a row whose parent is missing, since there is no slice to lock until its transaction ends. */
     private static final String HAVE_PARENT = """
             IF TG_WHEN = 'AFTER' AND v_is IS NULL AND ROW(%1$s) IS NOT NULL AND NOT EXISTS (SELECT FROM %2$s p WHERE (%3$s) = (%1$s))
                        AND EXISTS (SELECT FROM %4$s t WHERE (%5$s) = (%6$s) AND (%7$s) = (%1$s)) THEN
@@ -153,7 +159,7 @@ final class SliceFence {
             DROP FUNCTION IF EXISTS shardflake_adopt.fence_%1$s();
             """;
 
-    /** Removes what the fences of all tables have in common. */
+    /** Removes the objects that the fences of all tables share. */
     static final String REMOVE_ALL =
             "DROP TABLE IF EXISTS shardflake_adopt.slice, shardflake_adopt.fenced; DROP FUNCTION IF EXISTS shardflake_adopt.enter(integer, text);";
 
@@ -176,7 +182,7 @@ final class SliceFence {
         this.connection = connection;
     }
 
-    /** The place of each shard, all at one moment; empty if no cutover has prepared this table. */
+    /** The state of each shard, all read at one moment; empty if no cutover has prepared this table. */
     Optional<Slices> slices(String table) throws SQLException {
         if (!Sql.isTrue(connection, HAS_SLICES, table)) {
             return Optional.empty();
@@ -214,7 +220,7 @@ final class SliceFence {
                 row -> row.getInt(1)));
     }
 
-    /** The shards whose servers refuse writes for this adoption: those that have come back, and those of a command that was killed. */
+    /** The shards whose servers refuse writes for this adoption: those that have come back, and those that a killed command left fenced. */
     Set<Integer> fenced() throws SQLException {
         if (!hasFenced()) {
             return Set.of();
@@ -222,7 +228,7 @@ final class SliceFence {
         return new HashSet<>(Sql.list(connection, "SELECT shard FROM shardflake_adopt.fenced", row -> row.getInt(1)));
     }
 
-    /** The shards that have left and come back. */
+    /** The shards that have left the old database and come back. */
     Set<Integer> back() throws SQLException {
         Set<Integer> back = new HashSet<>(fenced());
         back.removeAll(over());
@@ -240,7 +246,7 @@ final class SliceFence {
         Sql.update(connection, "DELETE FROM shardflake_adopt.fenced WHERE shard = ?", shard);
     }
 
-    /** Raises the fence of a table, whose writers have ended when this returns; nothing is over yet, or other tables have theirs. */
+    /** Raises the fence of a table, after waiting for its writers; until a shard leaves, the fence refuses nothing. */
     void raise(Adoption adoption, Adopter.Routed routed) throws SQLException {
         Route route = routed.route();
         TableFacts table = route.table();
@@ -274,7 +280,7 @@ final class SliceFence {
         }
     }
 
-    /** The owner who runs the trigger, if a superuser adopts the table: empty if it is the login itself. */
+    /** The owner as whom the trigger runs if a superuser adopts the table; empty if the owner is the login itself. */
     private String refuseOtherOwner(Route route) throws SQLException {
         String owner = ChangeJournal.lesserOwner(connection, route.table()).orElse("");
         Route.Link link = route.link();
@@ -320,8 +326,8 @@ final class SliceFence {
     }
 
     /**
-     * Finds the shards of a row that is given, by its parents: one, or none. In {@code REPEATABLE READ}, a parent that another transaction has
-     * deleted is still seen together with the one that has its place.
+     * The SQL for the shards of a given row, found through its parents: one or none. In {@code REPEATABLE READ}, a parent that another
+     * transaction has deleted is still seen together with the one that has its place.
      */
     private static String shards(Route route, String row) {
         if (route.link() == null) {
@@ -345,10 +351,7 @@ final class SliceFence {
                 .formatted(its.shard(name), String.join(", ", parents), String.join(" AND ", conditions));
     }
 
-    /**
-     * Makes this session the only one that works on a slice: whoever has written to it has ended, and others wait. Returns whether that was so
-     * within the time.
-     */
+    /** Locks a slice for this session: earlier writers have ended, and new ones wait. Returns whether that was so within the time. */
     boolean hold(int shard, Duration patience) throws SQLException {
         try {
             // One implicit transaction: a failure takes the setting back.
@@ -369,7 +372,7 @@ final class SliceFence {
         Sql.call(connection, "SELECT pg_advisory_unlock(?, ?)", LOCK_CLASS, shard % LOCKS);
     }
 
-    /** Lets a slice leave; its lock is held. */
+    /** Records that a slice has left; its lock must be held. */
     void leave(int shard) throws SQLException {
         Sql.update(
                 connection,
@@ -377,7 +380,10 @@ final class SliceFence {
                 shard);
     }
 
-    /** Lets a slice be here again, within the connection's transaction: its rows can be written there from now on, and by others when that ends. */
+    /**
+     * Lets a slice return, within the connection's transaction: this transaction can write the slice's rows immediately, and others once it
+     * ends.
+     */
     void comeBack(int shard) throws SQLException {
         int rows = Sql.update(
                 connection,

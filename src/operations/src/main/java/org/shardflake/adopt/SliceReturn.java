@@ -33,8 +33,8 @@ final class SliceReturn implements AutoCloseable {
     private static final String SILENCE = "SET LOCAL session_replication_role = replica";
 
     /**
-     * Tables of our own, which stay in the shards: what {@code sql --write} has done comes back with the rows, and the values of lookups are
-     * claims that the old database does not know.
+     * Shardflake's own tables, which stay in the shards: effects of {@code sql --write} return with the rows, and values of lookups are claims
+     * that the old database does not know.
      */
     private static final Set<String> STAYING = Set.of("shardflake_run", "shardflake_lookup", "shardflake_lookup_owner");
 
@@ -54,7 +54,7 @@ final class SliceReturn implements AutoCloseable {
         this.listener = listener;
     }
 
-    /** Prepares all tables, each after those that it gets its keys from. Changes nothing. */
+    /** Prepares all tables, each after the tables that it gets its keys from. Changes nothing. */
     static SliceReturn open(
             List<Routes.Placed> tables, AdoptSession session, DatabaseSettings settings, AdoptListener listener)
             throws SQLException {
@@ -85,7 +85,10 @@ final class SliceReturn implements AutoCloseable {
         }
     }
 
-    /** Rows come back in another order than they were written in, and the old triggers have fired for them if at all in the shards. */
+    /**
+     * Checks that triggers can be kept from firing: rows return in another order than they were written in, and the old triggers already fired
+     * for them, if at all, in the shards.
+     */
     private void checkSilence() throws SQLException {
         try {
             Sql.execute(old, SILENCE.replace("LOCAL ", "") + "; SET session_replication_role = origin");
@@ -103,7 +106,7 @@ final class SliceReturn implements AutoCloseable {
     }
 
     /**
-     * Brings these shards back, and leaves out those that are there.
+     * Brings shards back, and skips those that are there already.
      *
      * @throws AdoptRefusedException if the old tables cannot hold a row; its shard accepts writes as before, and those before it have come back
      */
@@ -212,7 +215,7 @@ final class SliceReturn implements AutoCloseable {
         }
     }
 
-    /** Lets the shard accept writes again, unless it has come back or that is not known: the next command decides then. */
+    /** Makes the shard accept writes again, unless it has come back or may have: then the next command decides. */
     private void openAfter(int shard, Exception failure) {
         try {
             if (slices.over().contains(shard)) {
@@ -223,7 +226,7 @@ final class SliceReturn implements AutoCloseable {
         }
     }
 
-    /** The refusal of a row by the old tables: what it says is about data, or about the fence. */
+    /** Turns an error of the old tables that is about data or the fence into a refusal. */
     private static Optional<AdoptRefusedException> refused(int shard, SQLException failure) {
         String state = String.valueOf(failure.getSQLState());
         if (!state.startsWith("22") && !state.startsWith("23") && !state.equals("55006") && !state.startsWith("P0")) {
@@ -242,7 +245,7 @@ final class SliceReturn implements AutoCloseable {
                         "change or delete the row in the shard, or let the old table take it; then run the same command again"));
     }
 
-    /** The shards that have left, and not come back. */
+    /** The shards that have left and not come back. */
     ShardSet over() throws SQLException {
         return ShardSet.of(slices.over());
     }

@@ -23,22 +23,25 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
- * One table's rows on their way back from shards. For one thread, in one session of the old database.
+ * One table's rows on their way back from the shards. For one thread, in one session of the old database.
  *
  * <p>The rows of slices that are over do not change there, so their keys and hashes are read once, before any writer waits. Then, for each shard, all
  * of its rows are read, and what differs is written: in the caller's transaction, with nothing firing but our own triggers.
  */
 final class SliceRows {
 
-    /** SQLSTATEs of a row that conflicts with another, by a unique key or an exclusion constraint, and of an identity that only an INSERT can set. */
+    /**
+     * The SQLSTATEs of a row that conflicts with another by a unique key or an exclusion constraint, and of an identity column that only INSERT
+     * can set.
+     */
     private static final Set<String> CLASH = Set.of("23505", "23P01", "428C9");
 
-    /** Types whose equal values are the same. Others have values such as 1.0 and 1.00. */
+    /** The types whose equal values are always identical. Others have values such as 1.0 and 1.00. */
     private static final Set<String> WHOLE_NUMBERS = Set.of("smallint", "integer", "bigint");
 
     private static final int SAMPLES = 3;
 
-    /** Keys that are checked at the end of a statement or transaction, by triggers, which do not fire here. */
+    /** Finds the keys that triggers check at the end of a statement or transaction; such triggers do not fire here. */
     private static final String LATE_KEYS =
             "SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = ?::regclass AND NOT indimmediate ORDER BY 1";
 
@@ -76,7 +79,7 @@ final class SliceRows {
         return table.name();
     }
 
-    /** Refuses unique keys that nothing would check. */
+    /** Refuses deferrable unique keys, which nothing would check. */
     void check() throws SQLException {
         List<String> late = Sql.list(connection, LATE_KEYS, row -> row.getString(1), table.name());
         if (!late.isEmpty()) {
@@ -87,7 +90,7 @@ final class SliceRows {
         }
     }
 
-    /** Reads what the table has of these shards, which have left; creates the temporary tables for their rows. */
+    /** Reads the old table's rows of shards that have left, and creates the temporary tables for returning rows. */
     void remember(Collection<Integer> shards) throws SQLException {
         String ids = shards.stream().map(String::valueOf).collect(joining(","));
         String shard = route.shard("t");
@@ -122,7 +125,7 @@ final class SliceRows {
         return "(%s) = (%s)".formatted(one, other);
     }
 
-    /** A condition for a row of what comes back: the table has it as it is. */
+    /** A condition that the old table has a returning row unchanged. */
     private String isSame(int shard) {
         return HAS.formatted(
                 slice,
@@ -131,7 +134,7 @@ final class SliceRows {
                         .formatted(shard, same(table.keyOf("s"), table.keyOf("b"))));
     }
 
-    /** A condition for a row of what comes back: the table has it, with these values or others. */
+    /** A condition that the old table has a returning row, with the same values or others. */
     private String isKnown(int shard) {
         return HAS.formatted(
                 slice,
@@ -139,7 +142,7 @@ final class SliceRows {
                 "s.shardflake_shard = %s AND %s".formatted(shard, same(table.keyOf("s"), table.keyOf("b"))));
     }
 
-    /** Reads all rows of a shard, which accepts no writes any more. */
+    /** Reads all rows of a shard, which accepts no more writes. */
     void read(int shard) throws SQLException {
         areReplaced = false;
         Sql.execute(connection, "TRUNCATE %s, %s".formatted(back, lost));
@@ -172,7 +175,7 @@ final class SliceRows {
                         same(table.keyOf("b"), table.keyOf("s"))));
     }
 
-    /** Removes the rows that the shard has no more. */
+    /** Deletes the rows that the shard no longer has. */
     void deleteGone() throws SQLException {
         Sql.execute(
                 connection,
@@ -185,7 +188,10 @@ final class SliceRows {
                                 same(table.keyOf("b"), table.keyOf("t"))));
     }
 
-    /** Changes rows in their places, so that a statement that waits for one sees it as it is now, unless two have exchanged a unique value. */
+    /**
+     * Updates rows in place, so that a waiting statement sees their current state; rows that have exchanged a unique value are deleted and
+     * inserted.
+     */
     void update(int shard) throws SQLException {
         String values = columns.stream()
                 .filter(column -> !table.primaryKey().contains(column.name()) || !WHOLE_NUMBERS.contains(column.type()))
@@ -210,7 +216,7 @@ final class SliceRows {
         }
     }
 
-    /** Adds the rows that the shard has in addition. */
+    /** Inserts the rows that only the shard has. */
     void insert(int shard) throws SQLException {
         Sql.execute(
                 connection,
@@ -265,7 +271,7 @@ final class SliceRows {
         }
     }
 
-    /** Refuses rows that break a foreign key of the old database, which is not checked when they are written. */
+    /** Refuses rows that break a foreign key of the old database, since the key is not checked when they are written. */
     void checkForeignKeys(int shard, List<ForeignKey> keys) throws SQLException {
         for (ForeignKey key : keys) {
             List<String> conditions = new ArrayList<>();
@@ -291,7 +297,7 @@ final class SliceRows {
         }
     }
 
-    /** The foreign keys of the old table, and those of others to it. */
+    /** The foreign keys of the old table, and those of other tables that refer to it. */
     List<ForeignKey> foreignKeys() throws SQLException {
         return ForeignKeys.of(connection, "SELECT CAST(?::regclass AS oid)", table.name());
     }

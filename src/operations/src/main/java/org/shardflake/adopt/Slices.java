@@ -7,7 +7,7 @@ package org.shardflake.adopt;
 import org.shardflake.ShardSet;
 
 /**
- * The places of the shards that leave a database one by one, as it says.
+ * The states of the shards that leave a database one by one, as that database records them.
  *
  * @param remaining the shards that are in the old database; includes those that have come back
  * @param over the shards that have left it

@@ -17,17 +17,20 @@ import org.shardflake.Sharding;
 import org.shardflake.compare.LargeObjects;
 import org.shardflake.jdbc.Sql;
 
-/** Checks whether a table's rows can live in the shards' tables. */
+/** Checks whether a table's rows fit into the shards' tables. */
 final class TableChecks {
 
-    /** The key's collation, if it takes different texts as equal. */
+    /** Finds the key's collation if it treats different texts as equal. */
     private static final String LOOSE_COLLATION = """
             SELECT format('%I.%I', n.nspname, c.collname)
               FROM pg_attribute a JOIN pg_collation c ON c.oid = a.attcollation JOIN pg_namespace n ON n.oid = c.collnamespace
              WHERE a.attrelid = to_regclass(?) AND a.attname = ? AND NOT c.collisdeterministic
             """;
 
-    /** The columns of the primary key that only operators outside of pg_catalog compare. Our sessions find others, for which equal keys differ. */
+    /**
+     * Finds the columns of the primary key that are compared by operators outside pg_catalog. Our sessions find others, for which equal keys
+     * differ.
+     */
     private static final String OTHER_OPERATORS = """
             SELECT quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod)
               FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey::int2[], i.indclass::oid[]) k (attnum, opclass)
@@ -61,7 +64,7 @@ final class TableChecks {
         }
     }
 
-    /** Checks that the primary key tells rows apart in our sessions as it does in its index. */
+    /** Checks that our sessions distinguish the primary key's values as its index does. */
     static void checkPrimaryKey(Connection connection, TableFacts table) throws SQLException {
         List<String> others = Sql.list(connection, OTHER_OPERATORS, row -> row.getString(1), table.name());
         if (!others.isEmpty()) {
@@ -138,7 +141,7 @@ final class TableChecks {
                 Advice.of("change it on all shards with %s", CliCommand.SCHEMA_DEPLOY));
     }
 
-    /** The columns that are brought over: those that the shards compute themselves are left out. */
+    /** The columns that are brought over: all but those that the shards compute themselves. */
     List<Column> broughtOver() {
         return old.columns().stream()
                 .filter(column -> shard.column(column.name())
@@ -147,12 +150,12 @@ final class TableChecks {
                 .toList();
     }
 
-    /** The columns that are brought back from the shards: those that the shards compute, too. */
+    /** The columns that are brought back from the shards, including those that the shards compute. */
     List<Column> broughtBack() {
         return old.columns().stream().filter(column -> !column.generated()).toList();
     }
 
-    /** The names of the columns that only the shards have, and do not compute. */
+    /** The names of the columns that only the shards have, and that they do not compute. */
     List<String> onlyInShards() {
         return shard.columns().stream()
                 .filter(column ->
@@ -169,7 +172,7 @@ final class TableChecks {
                 .toList();
     }
 
-    /** Checks that the shards' tables take the nulls that there are. */
+    /** Checks that the shards' tables accept the existing nulls. */
     void checkNulls(Connection connection) throws SQLException {
         for (Column column : broughtOver()) {
             if (!column.equals(key)
@@ -180,7 +183,7 @@ final class TableChecks {
         }
     }
 
-    /** Checks that each row has a shard, and that equal keys have the same. */
+    /** Checks that each row has a shard, and that equal keys have the same one. */
     void checkKeys(Connection connection) throws SQLException {
         List<String> loose = Sql.list(connection, LOOSE_COLLATION, row -> row.getString(1), old.name(), key.name());
         if (!loose.isEmpty()) {
@@ -252,7 +255,7 @@ final class TableChecks {
         }
     }
 
-    /** Checks that, if rows are placed by the key, so are the rows that the shards create themselves. */
+    /** Checks that, if rows are placed by the key, rows that the shards create themselves are placed by it, too. */
     void checkKey() {
         String said = shard.shardKey();
         if (said != null && !said.equals(key.name())) {
@@ -289,7 +292,7 @@ final class TableChecks {
     }
 
     /**
-     * The id, if the shards' tables check it and old ids exist that do not encode their shard.
+     * The id column, if the shards' tables check ids and some old ids do not encode their shard.
      *
      * @param shardOfRow the shard of row {@code t} of the old table
      */
@@ -305,7 +308,7 @@ final class TableChecks {
         return Sql.isTrue(connection, sql) ? Optional.of(id) : Optional.empty();
     }
 
-    /** Differences that the application will see. */
+    /** The differences that the application will notice. */
     List<String> warnings() {
         List<String> warnings = new ArrayList<>();
         for (List<String> unique : shard.uniqueKeys()) {

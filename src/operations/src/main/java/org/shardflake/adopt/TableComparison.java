@@ -29,7 +29,7 @@ public record TableComparison(
         ShardSet undecided,
         List<String> withoutShard) {
 
-    /** Whether the shards are known to have other rows than the table. */
+    /** Whether the shards are known to have rows that differ from the table's. */
     public boolean differs() {
         return !differences.isEmpty() || !withoutShard.isEmpty();
     }

@@ -146,7 +146,7 @@ record TableFacts(
                 table);
     }
 
-    /** The table's rows without those of tables that inherit from it. Partitions are not such tables. */
+    /** The table's own rows, without those of tables that inherit from it. Partitions are not such tables. */
     private static String own(String name, String kind) {
         return kind.equals("p") ? name : "ONLY " + name;
     }
@@ -157,7 +157,7 @@ record TableFacts(
     }
 
     /**
-     * The table with a column that it does not have itself.
+     * The table with an additional column, computed by a query.
      *
      * @param query of all its columns and this one, in parentheses
      */

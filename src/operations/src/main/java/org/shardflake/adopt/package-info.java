@@ -4,7 +4,7 @@
  */
 
 /**
- * Brings the rows of an unsharded table into the shards while it takes writes. {@link org.shardflake.adopt.Adopter} is the way in.
+ * Brings the rows of an unsharded table into the shards while the table accepts writes. {@link org.shardflake.adopt.Adopter} is the way in.
  *
  * <p>A trigger on the table records which rows change. Rows are copied in the order of their primary key; then changed rows are
  * brought over again in their current state, until none is left. Whatever stops an adoption, the same steps continue it, and

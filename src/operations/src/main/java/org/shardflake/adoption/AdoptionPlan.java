@@ -58,13 +58,13 @@ public record AdoptionPlan(
      */
     public record Key(@Nullable TableName table, String column) {}
 
-    /** Where the rows of a table go. */
+    /** The destination of a table. */
     public enum Goes {
-        /** Into the shards, by the key. */
+        /** The shards, by the key. */
         SHARDS,
-        /** Into a reference table, which is the same on all servers. */
+        /** A reference table, which is the same on all servers. */
         REFERENCE,
-        /** Nowhere: the table stays where it is. */
+        /** None: the table stays in the old database. */
         STAYS
     }
 
@@ -72,7 +72,7 @@ public record AdoptionPlan(
     public enum Ids {
         /** The primary key is filled by {@code next_id}, or by a new key if it is the table's shard key. */
         NEXT_ID,
-        /** The application fills the primary key, or a default that is the same as in the old table. */
+        /** The application fills the primary key, or the same default as in the old table does. */
         KEPT
     }
 
@@ -97,12 +97,12 @@ public record AdoptionPlan(
             path = List.copyOf(path);
         }
 
-        /** The table's name where it goes. */
+        /** The table's name at its destination. */
         public String target() {
             return into == null ? name.table() : into;
         }
 
-        /** The column with the key in the shards; null for a table that goes elsewhere. */
+        /** The column with the key in the shards; null for a table that does not go into shards. */
         public @Nullable String shardKey() {
             return key == null ? add : key;
         }
@@ -145,7 +145,7 @@ public record AdoptionPlan(
     public record Changelogs(String shards, @Nullable String reference) {}
 
     /**
-     * Something of the old database that the shards do not have.
+     * A property of the old database that the shards do not have.
      *
      * @param table the one that it belongs to; null if it belongs to none
      */
@@ -156,7 +156,7 @@ public record AdoptionPlan(
         return tables.stream().filter(table -> table.name().equals(name)).findFirst();
     }
 
-    /** Checks what a plan says of one table against what it says of others. */
+    /** Checks a plan's statements about one table against those about others. */
     private record PlanCheck(Key key, List<Table> tables, List<Lookup> lookups) {
 
         void run() {

@@ -64,7 +64,7 @@ import org.snakeyaml.engine.v2.common.FlowStyle;
  */
 public final class AdoptionPlanFile {
 
-    /** The name of the JSON schema of such files, for editors. */
+    /** The name of the file with the JSON schema of plans, for editors. */
     public static final String SCHEMA_FILE = "adoption.schema.json";
 
     private static final int VERSION = 1;
@@ -72,7 +72,7 @@ public final class AdoptionPlanFile {
 
     private AdoptionPlanFile() {}
 
-    /** The JSON schema of such files. */
+    /** The JSON schema of plans. */
     public static String schema() {
         try (InputStream text = Objects.requireNonNull(AdoptionPlanFile.class.getResourceAsStream(SCHEMA_FILE))) {
             return new String(text.readAllBytes(), UTF_8);
@@ -169,7 +169,7 @@ public final class AdoptionPlanFile {
                 table.goes() == Goes.SHARDS ? code(table.ids()) : null);
     }
 
-    /** Names and values by turns; what is null is left out. */
+    /** A map of alternating names and values; null values are left out. */
     private static Map<String, Object> properties(@Nullable Object... namesAndValues) {
         Map<String, Object> properties = new LinkedHashMap<>();
         for (int i = 0; i < namesAndValues.length; i += 2) {

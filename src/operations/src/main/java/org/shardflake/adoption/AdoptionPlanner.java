@@ -53,7 +53,7 @@ public final class AdoptionPlanner {
     }
 
     /**
-     * A database as it would go into shards, and its definitions.
+     * A proposed plan, with the definitions in the database and the migrations applied there.
      *
      * @param plan made of the assessment alone
      * @param applied Flyway's histories
@@ -94,7 +94,7 @@ public final class AdoptionPlanner {
         });
     }
 
-    /** Flyway's histories. */
+    /** The histories of Flyway in the database. */
     private static List<AppliedMigrations> applied(Connection connection) throws SQLException {
         List<AppliedMigrations> applied = new ArrayList<>();
         for (String table : AppliedMigrations.tables(connection)) {
@@ -181,7 +181,7 @@ public final class AdoptionPlanner {
                 && (TableSql.isSmallNumber(column) || column.type().equals("bigint"));
     }
 
-    /** A name for the key in a table that has none: as most tables call it. */
+    /** A name for the key column to add to a table without one: the name that most tables use. */
     private String added(TableName name) {
         Map<String, Integer> counts = new HashMap<>();
         assessment.tables().stream()
@@ -198,7 +198,7 @@ public final class AdoptionPlanner {
         return added;
     }
 
-    /** Leaves tables where they are that shards cannot have, and tables that only lead to the key through them. */
+    /** Leaves out of the shards the tables that cannot be there, and those that reach the key only through them. */
     private void keepAtHome() {
         for (Table table : List.copyOf(tables.values())) {
             if (table.goes() != Goes.STAYS && source(table.name()).primaryKey().isEmpty()) {
@@ -231,7 +231,7 @@ public final class AdoptionPlanner {
         leftOut.add(table.name(), problem, remedy);
     }
 
-    /** Tables of different schemas may have the same name, and the shards have one schema. */
+    /** Gives a table a unique name: the shards have one schema, but tables of different schemas may have the same name. */
     private Table named(Table table, Set<String> targets) {
         if (table.goes() == Goes.STAYS) {
             return table;
@@ -264,7 +264,7 @@ public final class AdoptionPlanner {
                         null));
     }
 
-    /** A name that lookups may have, and none of these has. */
+    /** A valid name for a lookup that is not taken yet. */
     private static String lookupName(String name, Set<String> others) {
         String plain =
                 name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9_.]", "_").replaceFirst("^(?=[0-9.])", "_");
@@ -283,7 +283,7 @@ public final class AdoptionPlanner {
                         .plainType()));
     }
 
-    /** Lookups of ids that do not contain their shard, and of what was unique over the whole database. */
+    /** The lookups for ids that do not contain their shard, and for columns that were unique in the whole database. */
     private List<Lookup> lookups(List<Table> all) {
         List<Lookup> found = new ArrayList<>();
         Set<String> names = new HashSet<>();

@@ -10,7 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A changelog of formatted SQL.
+ * A changelog in Liquibase's formatted SQL.
  *
  * @param head the text before the first changeset
  * @param changesets their texts by name, each with its first line

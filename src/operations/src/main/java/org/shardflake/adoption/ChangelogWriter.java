@@ -28,7 +28,7 @@ import org.shardflake.server.SqlText;
 /** Makes the changelogs of a plan from the old database's catalog. */
 final class ChangelogWriter {
 
-    /** Comments that mean something to Liquibase wherever they are. */
+    /** Matches comments that Liquibase interprets, wherever they are. */
     private static final Pattern LIQUIBASE = Pattern.compile(
             "(?mi)^([ \\t]*)--[ \\t]*(rollback|changeset|comment|preconditions?|precondition-.*|property|validCheckSum|ignoreLines|include)\\b");
 
@@ -60,7 +60,7 @@ final class ChangelogWriter {
         return leftOut.all();
     }
 
-    /** Finds the columns that hold ids of next_id, which are bigint. */
+    /** Finds the columns that will hold ids from next_id, and so must be bigint. */
     private void widen() {
         for (AdoptionPlan.Table table : sharded()) {
             SourceCatalog.Table its = of(table);
@@ -134,7 +134,7 @@ final class ChangelogWriter {
         return plan.tables().stream().filter(table -> table.goes() == goes).toList();
     }
 
-    /** The type of the column with the key that a table has only in the shards. */
+    /** The type of the key column that a table has only in the shards. */
     private @Nullable String addedType(AdoptionPlan.Table table) {
         if (table.path().isEmpty()) {
             return null;
@@ -277,7 +277,7 @@ final class ChangelogWriter {
         changelog.add("function-" + function.name(), true, sql.toString());
     }
 
-    /** The function with the path of its shard, by which it finds the shard's tables in any session. */
+    /** The function, with a search path set to its shard, so that it finds the shard's tables in any session. */
     private String inShard(Function function) {
         String definition = function.definition().strip();
         int body = definition.indexOf("\nAS $");
@@ -290,7 +290,7 @@ final class ChangelogWriter {
                 + SqlText.body(LIQUIBASE.matcher(text).replaceAll("$1--| $2"));
     }
 
-    /** The body without the schemas of tables, types and functions that come along. */
+    /** The function's body without the schemas of tables, types and functions that the shards have as well. */
     private String unqualified(Function function) {
         String text = function.body();
         for (String schema : source.schemas()) {

@@ -10,14 +10,14 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 
 /**
- * Refuses what Liquibase would change in formatted SQL: it splits statements where a line ends with a semicolon, also within quotes, knows only one way to
- * end a line, and puts in the parameters of shards.
+ * Refuses text that Liquibase would change in formatted SQL: it splits statements at semicolons that end a line, even within quotes, recognizes
+ * only one line ending, and replaces the parameters of shards.
  */
 final class FormattedSql {
 
     private static final Pattern IN_NAMES = Pattern.compile("[\\n\\r]|\\$\\{shard\\.");
     private static final Pattern IN_TEXTS = Pattern.compile(";[ \\t]*\\n|\\r|\\$\\{shard\\.");
-    /** They may be several statements. */
+    /** Matches what a type's definition must not contain; unlike other texts, it may consist of several statements. */
     private static final Pattern IN_TYPES = Pattern.compile("\\r|\\$\\{shard\\.");
 
     private final TableName owner;

@@ -7,7 +7,7 @@ package org.shardflake.adoption;
 import java.io.Serial;
 import java.util.List;
 
-/** Says what is wrong with a plan, and where in its file. */
+/** Thrown when a plan is invalid; says what is wrong, and where in the file. */
 final class InvalidPlanException extends IllegalArgumentException {
 
     @Serial

@@ -10,7 +10,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.adoption.AdoptionPlan.LeftOut;
 
-/** Collects what does not come along, each thing once. */
+/** Collects the properties that the shards will not have, each of them once. */
 final class LeftOutList {
 
     private final Set<LeftOut> all = new LinkedHashSet<>();

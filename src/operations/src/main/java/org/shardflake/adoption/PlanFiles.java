@@ -38,7 +38,7 @@ public final class PlanFiles {
     private final List<String> kept = new ArrayList<>();
 
     /**
-     * Plans into files.
+     * Writes to a plan's file and a directory of changelogs.
      *
      * @param file of the plan
      * @param directory of the changelogs
@@ -65,7 +65,7 @@ public final class PlanFiles {
         }
     }
 
-    /** The file with what was made last time. */
+    /** The file that holds the previous proposal. */
     private Path madeFile() {
         return besides(".made.yaml");
     }
@@ -76,7 +76,7 @@ public final class PlanFiles {
     }
 
     /**
-     * Makes a plan, or brings an existing one up to date. Reads the database only.
+     * Creates a plan, or updates an existing one. Reads the database only.
      *
      * @param url of the database, as for {@link org.shardflake.assess.Assessor#assess}
      * @param key the sharding key; null for the one of the existing plan, or to propose one
@@ -152,7 +152,7 @@ public final class PlanFiles {
         }
     }
 
-    /** Adds Flyway's history as it is now, unless the changelogs may be older: shards then still need what was applied since. */
+    /** Adds Flyway's current history, unless the changelogs may be older than it: shards would then still need the later migrations. */
     private void addHistory(Map<Path, String> texts, Path path, AppliedMigrations applied, boolean isOlder) {
         boolean exists = Files.exists(path);
         if (exists && !isOlder) {
@@ -173,7 +173,7 @@ public final class PlanFiles {
         }
     }
 
-    /** Before anything of the plan is looked for in a database that it is not of. */
+    /** Refuses a plan of another database, before anything in it is searched for in this one. */
     private void refuseOther(AdoptionPlan existing, ServerUrl url) {
         String planned = existing.source().database();
         String database = Sql.translating(() -> Sql.with(
@@ -272,7 +272,7 @@ public final class PlanFiles {
     }
 
     /**
-     * Adds a changelog with the changesets that are new, and the ones that may be made again.
+     * Adds a changelog with the changesets that are new, and those that may be written again.
      *
      * @param mayGrow whether new changesets are added; if not, a migration that shards will run makes the same
      */

@@ -13,10 +13,12 @@ import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Brings what people have edited together with what would be made now. What both have changed stays as people wrote it, and is named. */
+/** Merges people's edits with a new proposal. What both have changed stays as people wrote it, and is named. */
 final class PlanMerge {
 
-    /** Tables, lookups and changesets are taken as a whole: half of one and half of the other may fit together badly. */
+    /**
+     * The properties that are merged entry by entry; tables, lookups and changesets are taken whole, since halves of two may not fit together.
+     */
     private static final Set<String> MAPPINGS = Set.of("", "source", "tables", "lookups", "changelogs");
 
     private final List<String> conflicts = new ArrayList<>();

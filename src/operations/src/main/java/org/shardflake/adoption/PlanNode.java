@@ -34,12 +34,12 @@ final class PlanNode {
         return path.get(path.size() - 1);
     }
 
-    /** The name of this mapping in the one above, which is a table's. */
+    /** The name of this mapping in its parent, which is a table's name. */
     TableName tableName() {
         return parsed(path, name(), TableName::parse);
     }
 
-    /** Refuses properties other than these. */
+    /** Refuses all properties except the known ones. */
     PlanNode allow(String... known) {
         for (String property : properties.keySet()) {
             if (!List.of(known).contains(property)) {
@@ -57,7 +57,7 @@ final class PlanNode {
         return new PlanNode(below(property), required(property));
     }
 
-    /** The mappings of this mapping. */
+    /** The mappings within this mapping. */
     List<PlanNode> children() {
         return properties.keySet().stream().map(this::child).toList();
     }
@@ -80,7 +80,7 @@ final class PlanNode {
         throw invalid(property, "must be a list");
     }
 
-    /** A text that is one of these. */
+    /** A text that must be one of the known ones. */
     String one(String property, String... known) {
         String text = String.valueOf(required(property));
         if (!List.of(known).contains(text)) {
@@ -89,7 +89,7 @@ final class PlanNode {
         return text;
     }
 
-    /** Refuses any other number. */
+    /** Requires a property to have this number. */
     void require(String property, int number) {
         Object value = required(property);
         if (!value.equals(number)) {

@@ -16,7 +16,7 @@ import org.shardflake.adoption.AdoptionPlan.Table;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** Sorts tables so that they can be filled one after the other: each after those that its foreign keys refer to. */
+/** Sorts tables so that they can be filled in order: each comes after the tables that its foreign keys refer to. */
 public final class ReferredFirst {
 
     private static final String FOREIGN_KEYS = """
@@ -27,7 +27,7 @@ public final class ReferredFirst {
             """;
 
     /**
-     * A table in its place.
+     * A table in the sorted order.
      *
      * @param refersToLater whether it refers to a table after it, since these refer to each other
      */

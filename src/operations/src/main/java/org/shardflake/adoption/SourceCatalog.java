@@ -146,7 +146,7 @@ record SourceCatalog(
 
     private static final Pattern WORD = Pattern.compile("[\\w$]+");
 
-    /** The tables, as org.shardflake.assess finds them. */
+    /** The tables to read, as org.shardflake.assess finds them. */
     private static final String WANTED = """
             WITH wanted AS (
                 SELECT c.*, n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -157,7 +157,7 @@ record SourceCatalog(
 
     private static final String SCHEMAS = WANTED + "SELECT DISTINCT nspname::text FROM wanted ORDER BY 1";
 
-    /** Where extensions have their types, functions and operators, so that these have no schema in definitions. */
+    /** Sets the search path to the schemas of extensions, so that definitions name their types, functions and operators without a schema. */
     private static final String PATH = """
             SELECT set_config('search_path', string_agg(quote_ident(name), ', ' ORDER BY place), true)
               FROM (SELECT name, min(place) AS place FROM (
@@ -271,7 +271,7 @@ record SourceCatalog(
              ORDER BY t.oid
             """;
 
-    /** The collations that somebody has created. What a version of PostgreSQL does not know of them is null here. */
+    /** The collations that users have created. What a version of PostgreSQL does not know of them is null here. */
     private static final String COLLATIONS = """
             SELECT c.oid, quote_ident(c.collname),
                    format('CREATE COLLATION %I (%s)', c.collname, concat_ws(', ',
@@ -297,7 +297,10 @@ record SourceCatalog(
              ORDER BY p.oid
             """.replace("NAME", NAME);
 
-    /** The types, collations and functions that a table, a type or a function needs: the table by its own oid, whatever part of it does. An array needs its elements. */
+    /**
+     * The types, collations and functions that a table, type or function needs; whatever part of a table needs them, the table's oid is given.
+     * An array needs its elements.
+     */
     private static final String NEEDS = """
             SELECT COALESCE(d.adrelid, NULLIF(k.conrelid, 0), i.indrelid, g.tgrelid, NULLIF(k.contypid, 0), c.oid, e.objid) AS who, e.refobjid
               FROM (SELECT objid, classid, refobjid, refclassid FROM pg_depend WHERE refclassid IN ('pg_type'::regclass, 'pg_proc'::regclass, 'pg_collation'::regclass) AND refobjid >= 16384) e
@@ -312,7 +315,7 @@ record SourceCatalog(
             SELECT rngmultitypid, rngtypid FROM pg_range WHERE rngtypid >= 16384
             """;
 
-    /** The extensions that something needs, by the object as above. */
+    /** The extensions that an object needs, by the object's oid. */
     private static final String EXTENSIONS = """
             SELECT DISTINCT COALESCE(d.adrelid, NULLIF(k.conrelid, 0), i.indrelid, g.tgrelid, NULLIF(k.contypid, 0), e.objid), x.extname
               FROM pg_depend e
@@ -412,7 +415,7 @@ record SourceCatalog(
                 tables, types, collations, functions, needs, extensions, schemas, SqlNames.read(connection));
     }
 
-    /** PostgreSQL does not record what the text of a function calls. */
+    /** Adds the functions that function bodies call, which PostgreSQL does not record. */
     private static void addCalls(Map<Long, Function> functions, Map<Long, Set<Long>> needs) {
         Map<String, Set<Long>> named = new HashMap<>();
         functions.forEach((oid, function) ->
@@ -523,7 +526,7 @@ record SourceCatalog(
         return List.of((String[]) row.getArray(column).getArray());
     }
 
-    /** Everything that some objects need, what is needed first; the objects themselves left out. */
+    /** All objects that some objects need, in order of need, without the objects themselves. */
     Set<Long> closure(Set<Long> objects) {
         Set<Long> found = new LinkedHashSet<>();
         Deque<Long> open = new ArrayDeque<>();

@@ -55,7 +55,7 @@ public record TableName(String schema, String table) implements Comparable<Table
         return part.startsWith("\"") ? part.substring(1, part.length() - 1).replace("\"\"", "\"") : part;
     }
 
-    /** A name as the file has it: in double quotes only if it needs them there. */
+    /** A name as the plan's file writes it: in double quotes only if it needs them. */
     static String written(String name) {
         return PLAIN.matcher(name).matches() ? name : SqlText.name(name);
     }

@@ -20,10 +20,10 @@ import org.shardflake.adoption.SourceCatalog.Index;
 import org.shardflake.adoption.SourceCatalog.Trigger;
 import org.shardflake.server.SqlText;
 
-/** The SQL that creates a table in the shards, or among the reference tables, like one of the old database. */
+/** Writes the SQL that creates a table in the shards, or among the reference tables, like one in the old database. */
 final class TableSql {
 
-    /** Functions whose values lead to any shard, which schema deploy refuses as the default of a key. */
+    /** Matches functions whose values may belong to any shard; schema deploy refuses them as the default of a key. */
     private static final Pattern MADE_UP = Pattern.compile("(gen_random_uuid|uuidv[47]|uuid_generate_v[1-5]\\w*)\\(");
 
     private static final Set<String> SMALL_NUMBERS = Set.of("smallint", "integer");
@@ -179,7 +179,7 @@ final class TableSql {
                 : named.computeIfAbsent(constraint.name(), this::relation);
     }
 
-    /** The name of an index, which no other relation of the shard has. */
+    /** A name for an index that no other relation of the shard has. */
     private String relation(String name) {
         return taken.add(name) ? name : SqlText.shortened(plan.target() + "_" + name);
     }
@@ -224,7 +224,7 @@ final class TableSql {
         };
     }
 
-    /** The numbers of a sequence would be unique in one shard only. */
+    /** Replaces a sequence as a column's default: its numbers would be unique in one shard only. */
     private String counted(Column column) {
         if (!isSharded()) {
             leftOut.add(
@@ -272,7 +272,7 @@ final class TableSql {
         return source.primaryKey().equals(List.of(column.name()));
     }
 
-    /** The columns whose values of old rows would not pass the check of ids, which schema deploy adds. */
+    /** The columns whose old values would fail the check of ids that schema deploy adds. */
     private List<String> uncheckedIds() {
         if (!isSharded()) {
             return List.of();
@@ -310,7 +310,7 @@ final class TableSql {
         return constraint.definition();
     }
 
-    /** Names unique constraints that hold in each shard, and no longer over all. */
+    /** Reports unique constraints that will hold only within each shard. */
     void checkUnique(boolean hasLookup, List<String> keyColumns) {
         if (!isSharded()) {
             return;
@@ -396,7 +396,7 @@ final class TableSql {
         return target.goes() == Goes.REFERENCE || isAlongKey(constraint, target);
     }
 
-    /** Whether both rows always have the same key. */
+    /** Whether a foreign key's two rows always have the same key, and so are in the same shard. */
     private boolean isAlongKey(Constraint constraint, AdoptionPlan.Table target) {
         if (!plan.path().isEmpty()) {
             AdoptionPlan.Step step = plan.path().get(0);
@@ -449,7 +449,7 @@ final class TableSql {
         statements.add("ALTER TABLE %s %s TRIGGER %s".formatted(target(), how, written(trigger.name())));
     }
 
-    /** Whether next_id would have to widen a column. */
+    /** Whether a column is too small for next_id, and has to be widened. */
     static boolean isSmallNumber(Column column) {
         return SMALL_NUMBERS.contains(column.type());
     }

@@ -8,7 +8,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a database would be sharded.
+ * The way in which a database would be sharded.
  *
  * @param database its name
  * @param serverVersion such as 15.4
@@ -49,7 +49,7 @@ public record Assessment(
     public record Key(
             String name, String type, long values, double largestShare, long shardedBytes, double keyedCalls) {}
 
-    /** Where a table would go. */
+    /** The destination of a table. */
     public enum Placement {
         /** Into the shards: the key's own table, by its primary key. */
         PRIMARY_KEY,
@@ -62,7 +62,7 @@ public record Assessment(
         /** Into a database that is not sharded. */
         STAYS;
 
-        /** Whether its rows go into the shards. */
+        /** Whether the table's rows go into the shards. */
         public boolean isSharded() {
             return this == PRIMARY_KEY || this == COLUMN || this == PATH;
         }
@@ -115,28 +115,30 @@ public record Assessment(
     }
 
     /**
-     * Something that cannot be as it is once the tables are sharded.
+     * Something that has to change once the tables are sharded.
      *
      * @param problem what it is
      * @param remedy what to do
      */
     public record Obstacle(String problem, String remedy) {}
 
-    /** The shards that a statement would go to, as far as it says. */
+    /** The shards that a statement would go to, as far as its text tells. */
     public enum Routing {
-        /** It has one value of the key: it goes to one shard. */
+        /** One shard: the statement has one value of the key. */
         KEY,
-        /** It has the id of a row, or of the row it belongs to: with ids of Shardflake it goes to one shard, for older ids by a lookup. */
+        /**
+         * One shard if ids are Shardflake's, for older ids by a lookup: the statement has the id of a row, or of the row that a row belongs to.
+         */
         ID,
-        /** It has several values of the key, or a list: it would be one statement for each shard. */
+        /** Several shards, each with its own statement: the statement has several values of the key, or a list. */
         SEVERAL_KEYS,
-        /** It has neither: it would go to all shards, or needs a lookup. */
+        /** All shards, unless a lookup helps: the statement has neither key nor id. */
         NO_KEY,
-        /** It needs tables of the shards together with tables that stay. */
+        /** None: the statement needs tables of the shards together with tables that stay. */
         MIXED,
-        /** It needs no table of the shards. */
+        /** None: the statement needs no table of the shards. */
         ELSEWHERE,
-        /** PostgreSQL does not plan it as it is given. */
+        /** Unknown: PostgreSQL does not plan the statement as it is given. */
         NOT_PLANNED
     }
 

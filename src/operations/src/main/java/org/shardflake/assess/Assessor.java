@@ -25,7 +25,7 @@ public final class Assessor {
     private static final int OLDEST_VERSION = 12;
     private static final int OTHER_KEYS = 4;
 
-    /** A key with where it would put the tables. */
+    /** A key, and the destinations of the tables for it. */
     private record Judged(Sorting sorting, double keyedCalls) {
 
         double weight() {

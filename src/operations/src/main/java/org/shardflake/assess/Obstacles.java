@@ -15,10 +15,10 @@ import org.shardflake.assess.Assessment.Placement;
 import org.shardflake.flyway.AppliedMigrations;
 import org.shardflake.jdbc.Sql;
 
-/** Finds obstacles to sharding a table by a key, with the way out. */
+/** Finds obstacles to sharding a table by a key, and their remedies. */
 final class Obstacles {
 
-    /** The tables whose rows in pg_stats are hidden, as the rows of the tables are. */
+    /** Finds the tables whose statistics are hidden because row-level security hides their rows. */
     private static final String HIDDEN_STATISTICS = """
             SELECT string_agg(format('%I.%I', n.nspname, c.relname), ', ' ORDER BY n.nspname, c.relname)
               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -38,7 +38,9 @@ final class Obstacles {
         this.table = table;
     }
 
-    /** Reads what a table has besides columns, rows and constraints from column 7 of the query of {@link SourceSchema} on. */
+    /**
+     * Reads the obstacles that concern neither columns, rows nor constraints of a table, from column 7 of the query of {@link SourceSchema} on.
+     */
     static List<Obstacle> oddities(ResultSet row) throws SQLException {
         List<Obstacle> oddities = new ArrayList<>();
         if (row.getBoolean(7)) {
@@ -137,7 +139,7 @@ final class Obstacles {
         }
     }
 
-    /** A unique index holds in a shard, and everywhere if equal values are in the same shard. */
+    /** Checks a unique index, which will hold within each shard, but over all shards only if equal values are in the same one. */
     private void check(SourceTable.Unique unique) {
         if (isWithinKey(unique) || (unique.isPrimary() && isGeneratedId())) {
             return;
@@ -166,7 +168,7 @@ final class Obstacles {
                 && unique.columns().containsAll(place.parent().columns());
     }
 
-    /** Whether the primary key is one that next_id or a UUID can fill. */
+    /** Whether next_id or a UUID can fill the primary key. */
     private boolean isGeneratedId() {
         SourceTable.Column key = table.singleKey();
         return key != null && (key.isFilled() || key.type().equals("uuid")) && key.isKeyable();
@@ -212,7 +214,7 @@ final class Obstacles {
         found.add(new Obstacle(problem, remedy));
     }
 
-    /** Obstacles that concern no single table. */
+    /** Obstacles that do not concern a single table. */
     static List<Obstacle> ofDatabase(Connection connection) throws SQLException {
         List<Obstacle> found = new ArrayList<>();
         list(
@@ -272,7 +274,7 @@ final class Obstacles {
         return found;
     }
 
-    /** Liquibase's histories in the database, which shards need not take over: theirs begins with the changelog that makes their tables. */
+    /** Liquibase's histories in the database, which shards need not take over: theirs begins with the changelog that creates their tables. */
     private static List<Obstacle> liquibase(Connection connection) throws SQLException {
         List<Obstacle> found = new ArrayList<>();
         for (String table : Sql.list(connection, """

@@ -16,18 +16,18 @@ import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
- * What PostgreSQL's plan of a statement says of its tables and columns. The planner has found the tables by the search_path, opened views,
- * and drawn conclusions: with {@code a.uid = b.uid AND a.uid = $1} it also knows {@code b.uid = $1}.
+ * The tables, columns and values of a statement, according to PostgreSQL's plan for it. The planner has found the tables by the search_path,
+ * opened views, and drawn conclusions: with {@code a.uid = b.uid AND a.uid = $1} it also knows {@code b.uid = $1}.
  */
 final class PlannedStatement {
 
-    /** A column of a table of the statement, by the alias of the table. */
+    /** A column of a table in the statement, with the table's alias. */
     record ColumnOf(String alias, String column) {}
 
     /** Two columns that are equal. */
     record Equal(ColumnOf one, ColumnOf other) {}
 
-    /** The conditions of a plan's nodes that hold for all of their rows. */
+    /** The keys of a plan's nodes that hold conditions which are true for all rows of the node. */
     private static final List<String> CONDITIONS = List.of(
             "Index Cond", "Recheck Cond", "Filter", "Hash Cond", "Merge Cond", "Join Filter", "One-Time Filter");
 
@@ -45,12 +45,12 @@ final class PlannedStatement {
         node(plan);
     }
 
-    /** The tables of the users, by alias. */
+    /** The users' tables, by alias. */
     Map<String, Long> tables() {
         return tables;
     }
 
-    /** The one value that each column equals, as the plan writes it. */
+    /** The single value that each column must equal, as the plan writes it. */
     Map<ColumnOf, String> values() {
         return values;
     }
@@ -63,13 +63,13 @@ final class PlannedStatement {
         return equal;
     }
 
-    /** The table that rows are inserted into; null if none are. */
+    /** The table that rows are inserted into; null if the statement inserts none. */
     @Nullable
     Long target() {
         return target;
     }
 
-    /** The value that a new row gets in the column of this number, as the plan writes it; empty if that is not known. */
+    /** The value that a new row gets in the column with a number, as the plan writes it; empty if unknown. */
     String inserted(int number) {
         return number <= inserted.size() ? inserted.get(number - 1) : "";
     }
@@ -110,7 +110,7 @@ final class PlannedStatement {
         }
     }
 
-    /** Takes a condition apart: of those joined by AND, each holds. */
+    /** Splits a condition at AND, so that each part holds by itself. */
     private void all(List<Token> condition) {
         List<Token> tokens = withoutParentheses(condition);
         List<Integer> ands = topLevel(tokens, "and");
@@ -177,7 +177,7 @@ final class PlannedStatement {
         return token.kind() == Kind.NAME ? token.text().replace("\"\"", "\"") : token.text();
     }
 
-    /** {@code (x)::type}, {@code 'x'::type} and {@code ((x))} without all but x. */
+    /** Reduces {@code (x)::type}, {@code 'x'::type} and {@code ((x))} to x. */
     private static List<Token> withoutCast(List<Token> tokens) {
         List<Token> inner = withoutParentheses(tokens);
         List<Integer> casts = topLevel(inner, "::");
@@ -192,7 +192,7 @@ final class PlannedStatement {
         return inner;
     }
 
-    /** The place of the parenthesis that closes the first. */
+    /** The position of the parenthesis that closes the first one. */
     private static int close(List<Token> tokens) {
         int depth = 0;
         for (int i = 0; i < tokens.size(); i++) {

@@ -16,14 +16,14 @@ import org.shardflake.assess.PlannedStatement.Equal;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
 
-/** Tells to which shards a planned statement would go. */
+/** Finds out which shards a planned statement would go to. */
 final class Routes {
 
     private final Sorting sorting;
     private final PlannedStatement statement;
-    /** Aliases of tables whose rows have one value of the key. */
+    /** Aliases of tables whose rows all have one value of the key. */
     private final Set<String> keyed = new HashSet<>();
-    /** Aliases of tables of which one row, or those that belong to one row, are wanted. */
+    /** Aliases of tables from which the statement wants one row, or the rows that belong to one row. */
     private final Set<String> identified = new HashSet<>();
 
     private Routes(Sorting sorting, PlannedStatement statement) {
@@ -87,7 +87,7 @@ final class Routes {
         return sorting.schema().table(Objects.requireNonNull(statement.tables().get(alias)));
     }
 
-    /** Whether the primary key of a row is given, or what leads to the row that it belongs to. */
+    /** Whether a row's primary key is given, or the id of the row that it belongs to. */
     private boolean isIdentified(String alias, SourceTable table) {
         List<String> id = table.primaryKey();
         SourceTable.ForeignKey parent = sorting.place(table.oid()).parent();
@@ -98,7 +98,7 @@ final class Routes {
         return columns.stream().allMatch(column -> statement.values().containsKey(new ColumnOf(alias, column)));
     }
 
-    /** Rows that foreign keys join have the same key. */
+    /** Adds the tables that foreign keys join to the found ones, since joined rows have the same key. */
     private void spread(Set<String> found) {
         boolean grew = true;
         while (grew) {
@@ -130,7 +130,7 @@ final class Routes {
                                 .equals(to.column()));
     }
 
-    /** Whether both are the columns with the key. */
+    /** Whether two equal columns are both the sharding key. */
     private boolean isKey(Equal equal) {
         return isKey(equal.one()) && isKey(equal.other());
     }
@@ -154,7 +154,7 @@ final class Routes {
         return hasParent ? Routing.ID : Routing.NO_KEY;
     }
 
-    /** Whether a new row gets something in a column that is not a default. */
+    /** Whether a statement gives a column of a new row a value other than its default. */
     private boolean isGiven(SourceTable.Column column) {
         String value = statement.inserted(column.number());
         return SqlTokens.of(value).stream()

@@ -20,10 +20,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.assess.Assessment.Placement;
 
-/** Where the tables of a database would go for one key. */
+/** The destinations of a database's tables for one key. */
 final class Sorting {
 
-    /** A table that is larger is no reference table: each server would have a copy. */
+    /** The size above which a table is not made a reference table, since each server would have a copy. */
     private static final long LARGEST_REFERENCE_BYTES = 256L << 20;
 
     private static final Pattern OWNERS = Pattern.compile(
@@ -44,7 +44,7 @@ final class Sorting {
     }
 
     /**
-     * How a table is found to belong to a shard.
+     * The way in which a table's rows are assigned to a shard.
      *
      * @param column its own column with the key; null for a table by a path
      * @param parent the foreign key to the next table of the path; null for a table with its own column
@@ -90,12 +90,12 @@ final class Sorting {
         return schema.has(table) && place(table).placement().isSharded();
     }
 
-    /** Columns, besides the one that was chosen, that refer to the key's own table. */
+    /** Columns that refer to the key's own table, except the chosen one. */
     List<SourceTable.Column> otherKeys(SourceTable table) {
         return otherKeys.getOrDefault(table.oid(), List.of());
     }
 
-    /** All keys that a database may have: primary keys that others refer to, and columns that several tables have. */
+    /** All possible keys of a database: primary keys that others refer to, and columns that several tables have. */
     static List<Candidate> candidates(SourceSchema schema) {
         List<Candidate> found = new ArrayList<>();
         Set<String> named = new HashSet<>();
@@ -155,7 +155,7 @@ final class Sorting {
                 && foreign.targetColumns().get(0).equals(key.name());
     }
 
-    /** Whether a column says who did something to the row, such as created_by, and not whose it is. */
+    /** Whether a column says who did something to the row, such as created_by, rather than who owns it. */
     private static boolean isByWhom(String column) {
         return column.matches(".*_by(_.*)?");
     }
@@ -204,7 +204,7 @@ final class Sorting {
         };
     }
 
-    /** From tables whose place is known to those that refer to them, the nearest first. */
+    /** Assigns tables along foreign keys, from those with a known place to those that refer to them, the nearest first. */
     private void follow(Queue<SourceTable> reached) {
         while (!reached.isEmpty()) {
             SourceTable parent = reached.remove();
@@ -223,7 +223,10 @@ final class Sorting {
         }
     }
 
-    /** Small tables that tables of the shards refer to, those that they refer to, and what only describes them, such as translations. */
+    /**
+     * Makes reference tables of small tables that tables of the shards refer to, of those that these refer to, and of tables that only describe
+     * them, such as translations.
+     */
     private void placeReferences() {
         Queue<SourceTable> users = new ArrayDeque<>();
         schema.all().filter(table -> isSharded(table)).forEach(users::add);
@@ -265,7 +268,7 @@ final class Sorting {
         return table.bytes() <= LARGEST_REFERENCE_BYTES;
     }
 
-    /** The way to the key, such as {@code order_id -> orders.user_id}; empty for a table that is not sharded. */
+    /** The path to the key, such as {@code order_id -> orders.user_id}; empty for a table that is not sharded. */
     String path(SourceTable table) {
         Place place = place(table.oid());
         if (place.column() != null) {
@@ -290,7 +293,7 @@ final class Sorting {
         return steps;
     }
 
-    /** A query of the key of a row of this table; empty unless the table is sharded by a path. */
+    /** A query for the key of a row of this table; empty unless the table is sharded by a path. */
     String keyQuery(SourceTable table) {
         SourceTable.ForeignKey parent = place(table.oid()).parent();
         if (parent == null) {
@@ -336,7 +339,7 @@ final class Sorting {
                 .sum();
     }
 
-    /** The number of values that the key has. */
+    /** The number of distinct values of the key. */
     long values() {
         SourceTable root = candidate.root();
         return root == null ? candidate.column().values() : Math.max(0, root.rows());
@@ -354,7 +357,7 @@ final class Sorting {
                 .orElse(0.0);
     }
 
-    /** How much speaks for the key, by the tables alone: the part of the data and of the writes that it shards, near and finely. */
+    /** The score of the key, judging by the tables alone: the share of data and writes that it shards, weighted by distance and granularity. */
     double weight() {
         double fineness = Math.min(1, Math.log10((double) Math.max(values(), 2)) / 4);
         double sharded = shardedPart(SourceTable::bytes) + shardedPart(SourceTable::writes);
@@ -375,7 +378,7 @@ final class Sorting {
         return sharded / all;
     }
 
-    /** Whether the key is, by its name, of someone to whom data belongs: a catalog of products has many rows that refer to it, too. */
+    /** Whether the key's name suggests an owner of data: a catalog of products has many referring rows, too. */
     private boolean ownsData() {
         SourceTable root = candidate.root();
         return OWNERS.matcher(root == null ? candidate.column().name() : root.plainName())

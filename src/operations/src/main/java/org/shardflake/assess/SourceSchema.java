@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.flyway.AppliedMigrations;
 import org.shardflake.jdbc.Sql;
 
-/** The tables of a database, by oid, and of each partition the table that it belongs to. */
+/** The tables of a database, by oid; a partition's name leads to the table that it belongs to. */
 record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
 
-    /** The tables of the database's users: no partitions, and none that an extension, Shardflake, Flyway or Liquibase made. */
+    /** The users' tables: without partitions, and without tables of extensions, Shardflake, Flyway and Liquibase. */
     private static final String WANTED = """
             WITH wanted AS (
                 SELECT c.oid, c.relname, c.relkind, n.nspname, c.reltuples, c.relrowsecurity
@@ -81,7 +81,7 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
              ORDER BY w.oid, i.indisprimary DESC, c.relname
             """;
 
-    /** Foreign keys, also those that only partitions have. */
+    /** Foreign keys, including those that only partitions have. */
     private static final String FOREIGN_KEYS = WANTED + """
             SELECT DISTINCT ON (w.oid, s.own, k.confrelid, s.others) w.oid, k.conname, k.confrelid, s.own, s.others
               FROM wanted w
@@ -95,7 +95,7 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
              ORDER BY w.oid, s.own, k.confrelid, s.others, k.conname
             """;
 
-    /** Every name under which a plan may show a table of ours: its own, and those of its partitions. */
+    /** Every name under which a plan may show a user's table: its own, and those of its partitions. */
     private static final String NAMES = WANTED + """
             SELECT w.oid, w.nspname, w.relname FROM wanted w
             UNION ALL
@@ -173,7 +173,7 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
         return schema + "\0" + table;
     }
 
-    /** The table of this name, or the one that a partition of this name belongs to; null if it is not a table of the users. */
+    /** The table with a name, or the one that a partition with this name belongs to; null if it is not a user's table. */
     @Nullable
     Long find(String schema, String table) {
         return byName.get(name(schema, table));
@@ -195,7 +195,7 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
         return tables.values().stream();
     }
 
-    /** The tables that have a foreign key to this one, except itself. */
+    /** The other tables that have a foreign key to this one. */
     List<SourceTable> referrers(long oid) {
         List<SourceTable> found = new ArrayList<>();
         all().filter(table -> table.targets().contains(oid)).forEach(found::add);

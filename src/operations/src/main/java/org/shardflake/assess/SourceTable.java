@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.assess.Assessment.Obstacle;
 
 /**
- * A table of the database, as its catalog describes it.
+ * A table, as the database's catalog describes it.
  *
  * @param name with its schema unless that is public, as written in SQL
  * @param plainName without its schema and quotes
@@ -73,7 +73,7 @@ record SourceTable(
                 .orElse(List.of());
     }
 
-    /** The primary key, if it is one column. */
+    /** The primary key, if it is a single column. */
     @Nullable
     Column singleKey() {
         List<String> key = primaryKey();
@@ -85,7 +85,7 @@ record SourceTable(
                 .allMatch(name -> column(name).map(Column::isNotNull).orElse(false));
     }
 
-    /** The tables that its foreign keys refer to, except itself. */
+    /** The other tables that its foreign keys refer to. */
     Set<Long> targets() {
         Set<Long> targets = new HashSet<>();
         foreignKeys.forEach(key -> targets.add(key.target()));

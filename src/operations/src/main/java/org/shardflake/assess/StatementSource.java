@@ -26,7 +26,7 @@ import org.shardflake.yaml.YamlNode;
 /** The statements of an application, and their plans. */
 final class StatementSource {
 
-    /** The statements that take most time; those after them hardly count. */
+    /** The number of statements that are read, those that take the most time; the others hardly matter. */
     private static final int MOST = 2000;
 
     private static final Set<String> OTHERS = Set.of(
@@ -52,7 +52,7 @@ final class StatementSource {
 
     private StatementSource() {}
 
-    /** The statements of this database that pg_stat_statements has; empty if it is not there or may not be read. */
+    /** The statements of this database in pg_stat_statements; empty if the view is missing or may not be read. */
     static Optional<List<Recorded>> recorded(Connection connection) throws SQLException {
         List<String> view = Sql.list(connection, """
                 SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -85,7 +85,7 @@ final class StatementSource {
         }
     }
 
-    /** The statements of a file, each as often as it is there. */
+    /** The statements in a file, each counted as often as it occurs. */
     static List<Recorded> parse(String file) {
         Map<String, Long> counts = new LinkedHashMap<>();
         for (String statement : SqlTokens.statements(file)) {
@@ -99,7 +99,7 @@ final class StatementSource {
                 .toList();
     }
 
-    /** Leaves out what has no plan and touches no rows by itself: transactions, settings, changes of the schema, maintenance. */
+    /** Whether a statement can touch rows: transactions, settings, schema changes and maintenance are left out. */
     private static boolean isOfApplication(String sql) {
         return SqlTokens.of(sql).stream()
                 .filter(token -> !token.is("("))
@@ -108,7 +108,7 @@ final class StatementSource {
                 .isPresent();
     }
 
-    /** Has PostgreSQL plan a statement for any values of its parameters, without running it. */
+    /** Lets PostgreSQL plan a statement for any values of its parameters, without running it. */
     static Planned plan(Connection connection, SourceSchema schema, Recorded recorded) throws SQLException {
         if (SqlTokens.statements(recorded.sql()).stream()
                         .filter(one -> !one.isBlank())
@@ -147,7 +147,7 @@ final class StatementSource {
         }
     }
 
-    /** Continues without what has failed, unless the session was lost with it. */
+    /** Rolls back to a savepoint after a failure, unless the session was lost. */
     private static void rollback(Connection connection, Savepoint before, SQLException failure) throws SQLException {
         try {
             connection.rollback(before);
@@ -166,7 +166,7 @@ final class StatementSource {
         throw new IllegalStateException("not a plan: " + json);
     }
 
-    /** JDBC's question marks as the parameters of PREPARE. */
+    /** Replaces JDBC's question marks by the numbered parameters of PREPARE. */
     private static String numbered(String sql) {
         List<Token> tokens = new ArrayList<>(SqlTokens.of(sql));
         tokens.removeIf(token ->

@@ -25,15 +25,15 @@ final class Unplanned {
     private static final Obstacle COPIED_QUERY =
             new Obstacle("it copies the rows of a query, and COPY has no plan", "assess the query in the parentheses");
 
-    /** The text that pg_stat_statements has in place of those of other roles. */
+    /** The text that pg_stat_statements shows in place of other roles' statements. */
     private static final String HIDDEN_TEXT = "<insufficient privilege>";
 
-    /** The first words of statements that PREPARE refuses, though they touch rows. */
+    /** The first words of statements that touch rows but that PREPARE refuses. */
     private static final Set<String> NEVER_PLANNED = Set.of("call", "copy", "declare", "fetch", "lock", "truncate");
 
     private Unplanned() {}
 
-    /** The reason why PostgreSQL need not be asked. */
+    /** The reason why a statement cannot be planned, if that is known without asking PostgreSQL. */
     static Optional<Obstacle> beforehand(String sql) {
         if (sql.strip().equals(HIDDEN_TEXT)) {
             return Optional.of(HIDDEN);

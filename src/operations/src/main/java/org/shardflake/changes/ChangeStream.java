@@ -23,16 +23,16 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * The change stream of an installation: a publication on each server, which has the tables of a shard exactly while the shard is that
- * server's. So a reader of all servers gets each change once, whatever is moved. Messages in the write-ahead log, of the prefix {@code
- * shardflake}, say which shard arrived or left with which epoch. Thread-safe; holds no connection between calls.
+ * The change stream of an installation: a publication on each server, which always contains the tables of exactly the shards on that server. So
+ * a reader of all servers gets each change once, whatever is moved. Messages in the write-ahead log, of the prefix {@code shardflake}, say
+ * which shard arrived or left with which epoch. Thread-safe; holds no connection between calls.
  */
 public final class ChangeStream {
 
     /** The publication, on each server. */
     public static final String PUBLICATION = "shardflake_cdc";
 
-    /** The beginning of the names of readers' slots: one slot of the same name on each server. */
+    /** The prefix of the names of readers' slots; a reader has a slot of the same name on each server. */
     public static final String SLOT_PREFIX = PUBLICATION + "_";
 
     private static final String APPLICATION = "shardflake cdc";
@@ -52,7 +52,7 @@ public final class ChangeStream {
     }
 
     /**
-     * Creates the publications that are missing, and puts right those that are out of step. Writers do not wait.
+     * Creates missing publications, and corrects those that are out of step. Writers do not wait.
      *
      * @throws ShardflakeException if a server could not send all changes; nothing was changed then
      */
@@ -68,7 +68,7 @@ public final class ChangeStream {
         }));
     }
 
-    /** Whether a server of the map has the publication, of those that answer. */
+    /** Whether any server of the map that answers has the publication. */
     public boolean isAnywhere(ShardMap map) {
         return map.servers().stream().anyMatch(server -> {
             try (Connection connection = urls.apply(server).connect(APPLICATION)) {

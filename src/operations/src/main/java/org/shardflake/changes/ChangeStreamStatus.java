@@ -33,7 +33,7 @@ public record ChangeStreamStatus(
      */
     public record Reader(String slot, boolean isActive, boolean isLost, long keptBytes) {}
 
-    /** Whether the publication is there and sends what it is to send. */
+    /** Whether the publication exists and contains exactly the right tables. */
     public boolean isCurrent() {
         return isThere && missing.isEmpty() && surplus.isEmpty();
     }

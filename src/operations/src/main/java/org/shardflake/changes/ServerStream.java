@@ -28,13 +28,13 @@ public final class ServerStream {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    /** So few that a cutover waits for the lock on placements only briefly. */
+    /** The number of shards per transaction, low so that a cutover waits only briefly for the lock on placements. */
     private static final int SHARDS_A_TRANSACTION = 10;
 
     /**
-     * What a server remembers is exact at each moment. A shard that no move brought or took has no line, and is where the map has it; one
-     * that accepts writes where the map has it was opened by hand. If the map has a newer epoch of a shard that the server has not given up,
-     * it was placed elsewhere by hand.
+     * Compares the publication's tables with the shards that the server knows to be its own, which is exact at every moment. A shard that no
+     * move brought or took has no line, and is where the map has it; one that accepts writes where the map has it was opened by hand. If the
+     * map has a newer epoch of a shard that the server has not given up, it was placed elsewhere by hand.
      */
     private static final String EXPECTED = """
             WITH publication AS (SELECT oid FROM pg_publication WHERE pubname = 'shardflake_cdc'),
@@ -78,7 +78,7 @@ public final class ServerStream {
              WHERE shard = ? AND NOT here AND to_regnamespace(shardflake.shard_schema(shard)) IS NOT NULL AND NOT shardflake.is_fenced(shard)
             """;
 
-    /** The owner of all tables, with whose role deployments add more. */
+    /** The owner of all tables, as whom deployments add more tables. */
     private static final String OWNER = """
             SELECT quote_ident(min(pg_get_userbyid(c.relowner))) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
              WHERE n.nspname ~ '^shard_[0-9]{4}$' AND c.relkind IN ('r', 'p')
@@ -125,7 +125,7 @@ public final class ServerStream {
     /** An obstacle to moving shards with their changes, and the remedy. */
     public record Obstacle(String what, Advice remedy) {}
 
-    /** Finds the obstacle that keeps changes from following shards to another server, and to all who read them here. */
+    /** Finds the obstacle, if any, that would keep changes from following shards to another server and to all readers here. */
     public Optional<Obstacle> obstacle(ServerStream target) throws SQLException {
         if (isThere() != target.isThere()) {
             return Optional.of(new Obstacle(
@@ -166,7 +166,7 @@ public final class ServerStream {
                 connection, sql, row -> row.getString(1), connection.createArrayOf("int8", epochs), shards(map));
     }
 
-    /** The shards that the map has here; none on a server that it does not have yet. */
+    /** The shards that the map gives this server; none if the map does not have the server yet. */
     private ShardSet shards(ShardMap map) {
         return map.servers().stream()
                 .filter(server -> server.name().equals(name))
@@ -184,7 +184,7 @@ public final class ServerStream {
         }
     }
 
-    /** Refuses what would make the stream incomplete, before anything is changed anywhere. */
+    /** Refuses anything that would make the stream incomplete, before any change is made. */
     void check(ShardMap map) throws SQLException {
         if (!Sql.isTrue(connection, "SELECT to_regproc('shardflake.publish_shard') IS NOT NULL")) {
             throw refused(
@@ -205,9 +205,7 @@ public final class ServerStream {
         return new ShardflakeException(Kind.PRECONDITION, message, advice, null);
     }
 
-    /**
-     * Creates the publication, or puts it right.
-     */
+    /** Creates the publication, or corrects it. */
     void create(ShardMap map, Consumer<String> voice) throws SQLException {
         if (!isThere()) {
             // As its table's rows, whatever partitions that has on one server or another.
@@ -282,7 +280,7 @@ public final class ServerStream {
         }
     }
 
-    /** Removes the publication, and the slots of readers, for which the server would keep its log. */
+    /** Removes the publication and the readers' slots, for which the server would keep its log. */
     void drop() throws SQLException {
         for (ChangeStreamStatus.Reader reader : readers()) {
             Replication.dropIdleSlot(connection, reader.slot());

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** The change stream: a publication on each server that has the tables of exactly the shards that are there. */
+/** The change stream: a publication on each server that contains the tables of exactly the shards there. */
 @NullMarked
 package org.shardflake.changes;
 

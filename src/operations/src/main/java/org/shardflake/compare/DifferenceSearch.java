@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.compare.Rows.Digest;
 
 /**
- * Finds the rows in which two servers' copies of a table differ, in bounded memory, whatever their number and size.
+ * Finds the rows in which two servers' copies of a table differ, in bounded memory, however many and large the rows are.
  *
  * <p>Servers hash and sort; here, keys and hashes of the parts of the table that differ are read in their order from both, some at a
  * time, and compared as they pass. The search ends when it has found as many as wanted. Both connections are in a transaction that
@@ -27,7 +27,7 @@ import org.shardflake.compare.Rows.Digest;
  */
 public final class DifferenceSearch {
 
-    /** The number of rows that the first pass reads; each later one reads more, since little was found. */
+    /** The number of rows that the first pass reads; each later pass reads more, since the one before found little. */
     private static final long FIRST_PASS = 100_000;
 
     private static final int GROWTH = 8;
@@ -78,7 +78,7 @@ public final class DifferenceSearch {
     }
 
     /**
-     * Searches the whole table, or until the receiver has enough.
+     * Searches the whole table, unless the receiver stops earlier.
      *
      * @return how many rows at least differ in the parts that were not searched; empty if all were
      */
@@ -177,7 +177,7 @@ public final class DifferenceSearch {
             hash = isThere ? row.getLong(2) : null;
         }
 
-        /** The end comes last. */
+        /** Compares the current rows of two copies; an exhausted copy sorts last. */
         int compareTo(Sorted other) {
             if (key == null || other.key == null) {
                 return key != null ? -1 : other.key != null ? 1 : 0;

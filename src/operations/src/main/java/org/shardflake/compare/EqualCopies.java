@@ -20,8 +20,8 @@ import org.shardflake.jdbc.InParallel;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The tables of a move that this process has found equal at the latest cutover of their shard, and whether the source's copies still have
- * the same rows.
+ * The tables of a move that this process has found equal at the latest cutover of their shard; tells whether the source's copies still have the
+ * same rows.
  *
  * <p>A row names the transaction that wrote it ({@code xmin}), whoever that was, and an update writes a new one. So a copy with as many
  * rows as it had, none of them by a later transaction, has the same rows. A source that failed over or crashed may give the same numbers
@@ -29,11 +29,14 @@ import org.shardflake.jdbc.Sql;
  */
 public final class EqualCopies {
 
-    /** The start of the statistics, which PostgreSQL resets when it recovers from a crash, even if the postmaster survives. */
+    /** The start of the server's statistics, which PostgreSQL resets when it recovers from a crash, even if the postmaster survives. */
     private static final String STARTED =
             "SELECT concat_ws(' ', pg_postmaster_start_time(), stats_reset) FROM pg_stat_wal";
 
-    /** A snapshot: all transactions before the first number have ended and are visible if committed; none from the second on is. */
+    /**
+     * The limits of a snapshot: transactions before the first number have ended and are visible if committed; from the second on, none is
+     * visible.
+     */
     private static final String SEEN =
             "SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint, (%s) FROM pg_current_snapshot() s"
                     .formatted(STARTED);
@@ -43,7 +46,7 @@ public final class EqualCopies {
     private static final String OIDS =
             "SELECT name, to_regclass(name)::oid::bigint FROM unnest(?) name WHERE to_regclass(name) IS NOT NULL";
 
-    /** The largest distance at which numbers of 32 bits still tell which of two transactions is later. */
+    /** The largest distance at which 32-bit numbers still show which of two transactions came later. */
     private static final long COMPARABLE = 1L << 31;
 
     /** The number of possibly changed rows up to which rows are compared by their keys. */
@@ -51,10 +54,10 @@ public final class EqualCopies {
 
     private static final int AT_ONCE = 1_000;
 
-    /** Whether a row, or a column, was written by a transaction that was not seen. */
+    /** A condition that a row, or a column, was written by a transaction that the snapshot had not seen. */
     private static final String IS_LATER = "age(xmin) <= (SELECT age('%s'::xid8::xid))";
 
-    /** Finds added or changed columns, which may change rows without writing them. */
+    /** Finds added or changed columns, which can change rows without writing them. */
     private static final String UNWRITTEN = """
             SELECT ?::regclass::oid::bigint = ? AND count(*) = ? AND NOT COALESCE(bool_or(%1$s), false)
                    AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = ? AND %1$s)
@@ -81,18 +84,18 @@ public final class EqualCopies {
                     .get(0);
         }
 
-        /** Whether transaction numbers tell which rows were written since an earlier moment. */
+        /** Whether transaction numbers show which rows were written since an earlier moment. */
         boolean isComparable(Point then) {
             return started.equals(then.started) && end >= then.firstUnseen && end - then.firstUnseen < COMPARABLE;
         }
 
-        /** SQL for whether a row was written since. */
+        /** SQL for whether a row was written since this moment. */
         String isLater() {
             return IS_LATER.formatted(firstUnseen);
         }
     }
 
-    /** The snapshots of two sessions, of which the first is on the source. */
+    /** The snapshots of two sessions; the first one is on the source. */
     public record Moment(Point source, Point target) {
 
         public static Moment read(Connection source, Connection target) throws SQLException {
@@ -105,7 +108,7 @@ public final class EqualCopies {
     }
 
     /**
-     * A shard that was found equal while its copy followed.
+     * A shard that was found equal to its copy while the copy followed.
      *
      * @param then what was seen of it first
      * @param rows of each table
@@ -130,7 +133,7 @@ public final class EqualCopies {
         }
 
         /**
-         * Whether a table is equal now, if what was written since is all that has to be compared.
+         * Whether a table is equal now, provided that comparing the rows written since is enough; otherwise empty.
          *
          * @param sessions on the source first
          * @return the number of rows; empty if they differ, or all of them have to be compared
@@ -164,7 +167,7 @@ public final class EqualCopies {
             return oid != null && Sql.isTrue(connection, IS_SAME_TABLE.formatted(then.isLater()), table, oid, oid);
         }
 
-        /** A row that was written while the target was read may count as written since on one side only. */
+        /** Compares rows by key, as a row written while the target was read may count as new on one side only. */
         private boolean areEqualByKey(Rows its, Connection source, Connection target) throws SQLException {
             var later = InParallel.both(source, target, side -> its.keysWhere(side, isLater(side == source)));
             Set<String> all = new TreeSet<>(later.first());
@@ -191,7 +194,7 @@ public final class EqualCopies {
 
     private record Equal(long oid, long rows, Moment then) {}
 
-    /** An attempt at a cutover, and what of its shard is found equal as of then. */
+    /** An attempt at a cutover, with the tables of its shard that are found equal as of then. */
     public static final class Attempt {
 
         private final Map<String, Equal> tables = new ConcurrentHashMap<>();
@@ -250,7 +253,7 @@ public final class EqualCopies {
     }
 
     /**
-     * A new attempt, before its shard is fenced; forgets what was found at an earlier one.
+     * Starts a new attempt, before its shard is fenced; forgets the findings of an earlier one.
      *
      * @param following what was found just before; null if nothing was
      */
@@ -261,7 +264,7 @@ public final class EqualCopies {
     }
 
     /**
-     * Whether a copy has the rows with which it was found equal; not if that is not known.
+     * Whether a copy still has the rows with which it was found equal; false if unknown.
      *
      * @param copy to the source
      * @param now what this session and one on the target see

@@ -15,7 +15,7 @@ import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The foreign keys of tables, and the rows that break them. PostgreSQL checks a foreign key when rows are written by it, and not when
+ * The foreign keys of tables, and the rows that violate them. PostgreSQL checks a foreign key when rows are written by it, and not when
  * replication or an adoption writes them.
  */
 public final class ForeignKeys {
@@ -67,23 +67,23 @@ public final class ForeignKeys {
     public record ForeignKey(
             String schema, String name, String table, String referred, boolean isOutside, boolean isValid, Parts from) {
 
-        /** Whether its rows are those of this table, written as in SQL with {@code ONLY}. */
+        /** Whether the foreign key is one of this table, given as in SQL with {@code ONLY}. */
         public boolean isFrom(String table) {
             return from.table().equals(table);
         }
 
-        /** Whether its rows refer to this table, written as in SQL with {@code ONLY}. */
+        /** Whether the foreign key refers to this table, given as in SQL with {@code ONLY}. */
         public boolean isTo(String table) {
             return from.referred().equals(table);
         }
 
-        /** A condition: the row {@code c} of its table refers to a row of another one, which has the columns of the table that is referred to. */
+        /** A condition that the row {@code c} refers to a row of another table, which has the same columns as the referenced one. */
         public String refersTo(String another) {
             return "EXISTS (SELECT FROM %s p WHERE %s)".formatted(another, from.same());
         }
     }
 
-    /** SQL of a foreign key; {@code c} is a row that refers, {@code p} one that is referred to. */
+    /** The SQL parts of a foreign key; {@code c} is a referring row, {@code p} a referenced one. */
     record Parts(
             String table,
             String referred,
@@ -106,7 +106,7 @@ public final class ForeignKeys {
     }
 
     /**
-     * Rows of a foreign key.
+     * Rows that a foreign key concerns.
      *
      * @param samples the values of a few
      */
@@ -140,7 +140,9 @@ public final class ForeignKeys {
         return rows(connection, keys, true);
     }
 
-    /** Keeps others from deleting rows that are referred to, until the transaction ends, as PostgreSQL's own check does; the row that refers is {@code c}. */
+    /**
+     * Keeps others from deleting referenced rows until the transaction ends, as PostgreSQL's own check does; the referring row is {@code c}.
+     */
     public static void keepReferred(Connection connection, ForeignKey key, String condition) throws SQLException {
         Parts from = key.from();
         Sql.execute(
@@ -149,7 +151,7 @@ public final class ForeignKeys {
                         .formatted(from.referred(), from.table(), condition, from.present(), from.same()));
     }
 
-    /** A few rows that violate a foreign key, of those that meet a condition; the row is {@code c} there. */
+    /** Some of the rows {@code c} that meet a condition and violate a foreign key. */
     public static List<String> broken(Connection connection, ForeignKey key, String condition) throws SQLException {
         return Sql.list(
                 connection,
@@ -163,7 +165,7 @@ public final class ForeignKeys {
                 row -> row.getString(1));
     }
 
-    /** The foreign keys that rows use. Reads the tables. */
+    /** The foreign keys that existing rows make use of. Reads the tables. */
     public static List<Rows> inUse(Connection connection, List<ForeignKey> keys) throws SQLException {
         return rows(connection, keys, false);
     }
@@ -198,7 +200,7 @@ public final class ForeignKeys {
     }
 
     /**
-     * A line for each foreign key of this sort, however many schemas have it.
+     * Lines that list the chosen foreign keys, one for each key however many schemas have it.
      *
      * @param chosen which to say
      */

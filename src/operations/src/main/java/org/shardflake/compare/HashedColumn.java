@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A column, as it counts in its row's hash.
+ * A column, and how it contributes to its row's hash.
  *
  * @param name quoted
  * @param type as PostgreSQL names it; empty if it is not PostgreSQL's own
@@ -19,11 +19,11 @@ record HashedColumn(String name, String type, boolean notNull) {
 
     private static final String AS_TEXT = "hashtextextended(%s COLLATE \"C\", %s)";
 
-    /** A hash for types whose hash function SQL cannot call on all versions. */
+    /** The hash expression for types whose own hash function is not callable from SQL in all versions. */
     private static final String AS_RECORD = "hash_record_extended(ROW(%s), %s)";
 
     /**
-     * Types whose values are hashed as they are; values of other types may be equal yet differ, such as 1.0 and 1.00. PostgreSQL's hash of a
+     * Types whose values are hashed directly; for other types, equal values may differ in text, such as 1.0 and 1.00. PostgreSQL's hash of a
      * bigint, and of a time, which is one, is that of its two halves' exclusive or, so 1 and 1 &lt;&lt; 32 have one hash: the upper half goes
      * into the seed of the one, and the bytes of the other are hashed.
      */
@@ -45,7 +45,7 @@ record HashedColumn(String name, String type, boolean notNull) {
     /** The nesting beyond which expressions may need more than PostgreSQL's stack. */
     private static final int DEEPEST = 64;
 
-    /** A number that all servers have in common which compute the hash alike. */
+    /** A number that is the same on all servers that compute the hash in the same way. */
     static final String PROBE = """
             SELECT hashint2extended(17::smallint, hashint4extended(17, hashint8extended(17, hashtextextended('shardflake' COLLATE "C",
                        uuid_hash_extended('00000000-0000-0000-0000-000000000007',

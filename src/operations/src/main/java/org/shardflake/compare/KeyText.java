@@ -11,7 +11,7 @@ import java.util.List;
 /** The text of a row's key, as PostgreSQL writes a row: {@code (7,"a b")}. */
 final class KeyText {
 
-    /** The order of the text's bytes in UTF-8, whatever the encodings and collations of servers. */
+    /** Compares by the bytes of UTF-8, independent of servers' encodings and collations. */
     static final Comparator<String> ORDER = KeyText::compare;
 
     private KeyText() {}

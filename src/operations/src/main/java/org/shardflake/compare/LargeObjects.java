@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.TreeSet;
 import org.shardflake.jdbc.Sql;
 
-/** The columns that refer to large objects, which belong to a database and do not go along with rows. */
+/** The columns that refer to large objects, which belong to a database and do not move with rows. */
 public final class LargeObjects {
 
     /** The advice for large objects. */
@@ -23,7 +23,7 @@ public final class LargeObjects {
 
     private static final String TABLES = "WITH RECURSIVE wanted (oid) AS (%s)";
 
-    /** Finds large objects by the types of columns, including domains, arrays and composite types. */
+    /** Finds columns of large objects by their types, including domains, arrays and composite types. */
     private static final String BY_TYPE = TABLES + """
             , refers (oid) AS (
                 SELECT oid FROM pg_type WHERE oid = 'pg_catalog.oid'::regtype OR typname = 'lo'
@@ -47,7 +47,10 @@ public final class LargeObjects {
              ORDER BY 1, 2, 3
             """;
 
-    /** Whether the texts are the numbers of large objects, as Hibernate keeps them: of the first that there are, most, and nothing but numbers. */
+    /**
+     * Whether texts are the numbers of large objects, as Hibernate stores them: among the first texts, all are numbers, and most of those
+     * exist.
+     */
     private static final String ARE_NUMBERS = """
             SELECT %s WHERE (
                 SELECT count(*) > 0 AND bool_and(v ~ '^[0-9]{1,10}$')
@@ -78,8 +81,8 @@ public final class LargeObjects {
     private record Text(String schema, String table, String quoted, String column) {}
 
     /**
-     * The columns whose type is for large objects, and, if the database has any, texts that hold numbers of theirs. Reads a few rows of
-     * each table with texts then.
+     * The columns whose type is for large objects and, if the database has any, text columns that hold their numbers. Reads a few rows of each
+     * table with texts then.
      *
      * @param tables a query of the tables' oids
      */
@@ -111,7 +114,7 @@ public final class LargeObjects {
         return found;
     }
 
-    /** The columns of all tables, each said once however many schemas have it; nothing if there are none. */
+    /** The columns of all tables, each named once however many schemas have it; empty if there are none. */
     public static Optional<String> named(List<Reference> references) {
         TreeSet<String> columns = new TreeSet<>();
         references.forEach(reference -> columns.add(reference.column()));

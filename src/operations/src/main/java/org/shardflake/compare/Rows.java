@@ -36,10 +36,10 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
 
     private static final String MD5 = "('x' || left(md5((%s)::text), 16))::bit(64)::bigint";
 
-    /** A hash for servers with different encodings. */
+    /** The hash for servers with different encodings. */
     private static final String MD5_OF_UTF8 = "('x' || left(md5(convert_to((%s)::text, 'UTF8')), 16))::bit(64)::bigint";
 
-    /** The first version that has the quick hash. */
+    /** The first PostgreSQL version that has the quick hash. */
     private static final int QUICK_SINCE = 14;
 
     private static final String BUCKET = "('x' || left(md5((%s)::text), 3))::bit(12)::integer";
@@ -59,7 +59,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
             """;
 
     /**
-     * Count and sum of the hashes of some rows.
+     * The count of some rows, and the sum of their hashes.
      *
      * @param sum in decimal: it may exceed 64 bits
      */
@@ -72,13 +72,13 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
      */
     public record Version(long hash, String writer) {}
 
-    /** The rows of a table on two servers, with the quick hash if both compute it alike. */
+    /** The rows of a table on two servers, with the quick hash if both servers compute it in the same way. */
     public static Rows of(Connection one, Connection other, String table) throws SQLException {
         return of(List.of(one, other), table, null);
     }
 
     /**
-     * Some columns of a table's rows, comparable with tables of other names; with the quick hash if all servers compute it alike.
+     * Some columns of a table's rows, comparable with tables of other names, with the quick hash if all servers compute it in the same way.
      *
      * @param connections to all servers with such rows; the table is on the first
      * @param columns the names, not quoted; null for all
@@ -108,7 +108,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
         return new Rows(table, keys, areFound ? List.copyOf(keyTypes) : List.of(), hash.apply(key), hash.apply(all));
     }
 
-    /** Chooses a hash; the quick one is not guaranteed to be the same on all versions and machines. */
+    /** Chooses a hash; the quick one may differ between versions and machines. */
     private static Function<List<HashedColumn>, String> hash(List<Connection> connections) throws SQLException {
         Set<String> encodings = new HashSet<>();
         Set<Long> probes = new HashSet<>();
@@ -127,7 +127,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
         return columns.stream().map(HashedColumn::value).collect(Collectors.joining(", ", "ROW(", ")"));
     }
 
-    /** Covers all rows, in any order. */
+    /** The digest of all rows, in any order. */
     public Digest digest(Connection connection) throws SQLException {
         String sql = "SELECT count(*), COALESCE(sum(%s), 0) FROM %s".formatted(hash, name);
         return Sql.list(connection, sql, row -> new Digest(row.getLong(1), row.getString(2)))
@@ -135,7 +135,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
     }
 
     /**
-     * A query for the number, rows and sum of hashes of each part of another table's rows.
+     * A query for the number of rows and the sum of their hashes in each part, given by another table's rows.
      *
      * @param part SQL for an integer that identifies the part of a row
      */
@@ -144,7 +144,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
     }
 
     /**
-     * A query for the rows of a part of another table, for {@link #ofParts}.
+     * A query for the rows of a part that another table defines, for {@link #ofParts}.
      *
      * @param part SQL for an integer that identifies the part of a row
      * @param keys the columns that identify a row, as written in SQL
@@ -173,7 +173,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
         return new Rows(table, key, keyTypes, keyHash, hash);
     }
 
-    /** Covers the rows whose key falls into each of 4096 buckets. */
+    /** The digests of the rows whose key falls into each of 4096 buckets. */
     public Map<Integer, Digest> bucketDigests(Connection connection) throws SQLException {
         String sql = "SELECT %s, count(*), sum(%s) FROM %s GROUP BY 1".formatted(BUCKET.formatted(key), hash, name);
         Map<Integer, Digest> digests = new HashMap<>();
@@ -181,13 +181,13 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
         return digests;
     }
 
-    /** A query for key and hash of the rows in some buckets, the query's only parameter, in the order of {@link KeyText#ORDER}. */
+    /** A query for the key and hash of the rows in some buckets, which are its only parameter, in the order of {@link KeyText#ORDER}. */
     String inBuckets() {
         return "SELECT (%1$s)::text, %2$s FROM %3$s WHERE %4$s = ANY (?) ORDER BY convert_to((%1$s)::text, 'UTF8'), 2"
                 .formatted(key, hash, name, BUCKET.formatted(key));
     }
 
-    /** The rows with these keys, each found by the key's index where it can be; missing rows are left out. */
+    /** The rows with these keys, found through an index where possible; missing rows are left out. */
     public Map<String, Version> withKeys(Connection connection, Collection<String> keys) throws SQLException {
         List<Object> parameters = new ArrayList<>();
         List<String> wanted = new ArrayList<>();
@@ -220,7 +220,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
     }
 
     /**
-     * The rows of a table left to compare when most are known to be equal.
+     * The digests left to compare for a table most of whose rows are known to be equal.
      *
      * @param keys the digest of all keys
      * @param suspects the digest of the rows that may not be equal
@@ -228,7 +228,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
     public record Rest(Digest keys, Digest suspects) {}
 
     /**
-     * Covers all keys, and the rows that meet a condition.
+     * The digests of all keys, and of the rows that meet a condition.
      *
      * @param suspect SQL for the condition
      */
@@ -253,7 +253,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
                 row -> row.getString(1));
     }
 
-    /** Sets a connection up so that what it sees can be compared with another. */
+    /** Prepares a connection so that its results can be compared with another connection's. */
     public static void prepare(Connection connection) throws SQLException {
         OwnersCode.refuseViews(connection);
         connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);

@@ -9,7 +9,7 @@ import java.sql.SQLException;
 import java.util.List;
 import org.shardflake.jdbc.Sql;
 
-/** A session on each of two servers for comparing copies, as of the first query since {@link #reset}. */
+/** A session on each of two servers for comparing copies; the snapshots are taken by the first query after {@link #reset}. */
 public record SnapshotPair(Connection first, Connection second) implements AutoCloseable {
 
     /** Opens a session on a server. */

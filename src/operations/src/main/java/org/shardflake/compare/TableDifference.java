@@ -40,7 +40,7 @@ public record TableDifference(
         void differs() throws SQLException;
     }
 
-    /** The rows among these that count as different. */
+    /** Chooses the differing rows that count as different. */
     @FunctionalInterface
     public interface Filter {
 
@@ -58,7 +58,10 @@ public record TableDifference(
         }
     }
 
-    /** Rows of a comparison that may still be named. The first of a table is, whatever the number of tables. Thread-safe. */
+    /**
+     * A limit on the differing rows that a comparison names. The first row of a table is always named, however many tables there are.
+     * Thread-safe.
+     */
     public static final class Names {
 
         /** The number of differing rows that one comparison names, for any number of shards. */
@@ -76,7 +79,7 @@ public record TableDifference(
     }
 
     /**
-     * Compares a table as seen by two connections in a transaction; fast if it is equal.
+     * Compares a table as two connections see it in their transactions; fast if the table is equal.
      *
      * @param equal is told how many rows there are, if no row differs
      * @param first called before any row that differs is looked for
@@ -94,7 +97,7 @@ public record TableDifference(
     }
 
     /**
-     * The same, when some rows that differ may not count.
+     * Compares a table, when some of the differing rows may not count.
      *
      * @param first called when the first one is found that counts
      */
@@ -134,7 +137,7 @@ public record TableDifference(
         return found.named() == 0 ? Optional.empty() : Optional.of(found);
     }
 
-    /** Tables with rows that only the follower has, each identified by its place in the table. */
+    /** The tables with rows that only the follower has, each matched by its position in the list. */
     public static List<TableDifference> onlyOn(
             Connection follower, Collection<String> tables, Collection<String> leaderTables, Names names)
             throws SQLException {

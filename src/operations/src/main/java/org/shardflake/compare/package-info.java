@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** Compares rows between servers, and finds what belongs to them and is missing. */
+/** Compares rows between servers, and finds objects that belong to them but do not move with them. */
 @NullMarked
 package org.shardflake.compare;
 

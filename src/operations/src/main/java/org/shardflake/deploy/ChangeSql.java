@@ -39,7 +39,7 @@ import org.shardflake.server.internal.sqltext.SqlTokens;
 /** The SQL that Liquibase would execute for a changeset, or the reason why shards cannot have it. */
 final class ChangeSql {
 
-    /** The text that Liquibase writes in place of a date whose digits it cannot read back. */
+    /** The text that Liquibase writes for a date that it cannot parse. */
     private static final String DATE_NOT_WRITTEN = "BAD_DATE_FORMAT:";
 
     private ChangeSql() {}
@@ -84,7 +84,7 @@ final class ChangeSql {
         return Optional.empty();
     }
 
-    /** Whether the SQL of a change depends on the structure of a table, which is the same in every shard once it exists. */
+    /** Whether generating a change's SQL takes the structure of a table, which is the same in every shard once the table exists. */
     private static boolean asksTheTable(Change change) {
         return change instanceof LoadDataChange || change instanceof DropAllForeignKeyConstraintsChange;
     }
@@ -105,7 +105,7 @@ final class ChangeSql {
         return false;
     }
 
-    /** Liquibase's generation of a change's statements. */
+    /** The way in which Liquibase generates a change's statements. */
     @FunctionalInterface
     interface Generation {
         SqlStatement[] of(Database database) throws LiquibaseException;

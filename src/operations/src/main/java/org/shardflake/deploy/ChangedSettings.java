@@ -39,7 +39,7 @@ record ChangedSettings(Set<String> local, Set<String> session) {
     }
 
     /**
-     * SQL that sets what was {@link #keep remembered}.
+     * SQL that restores the values {@link #keep remembered} earlier.
      *
      * @param isLocal whether the session has another value, to which the end of the transaction leads back
      */

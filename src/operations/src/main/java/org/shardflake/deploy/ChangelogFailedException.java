@@ -19,7 +19,7 @@ public final class ChangelogFailedException extends DeployException {
         this.failure = failure;
     }
 
-    /** The failure on the first of them, which is unchanged. */
+    /** The failure on the first shard, which is unchanged. */
     public ShardFailure failure() {
         return failure;
     }

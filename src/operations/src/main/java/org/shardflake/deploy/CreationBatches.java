@@ -26,7 +26,7 @@ final class CreationBatches {
     private static final int MOST_STATEMENTS = 100;
 
     /**
-     * Statements whose effect lasts to the end of the transaction, and so reaches the next shard. Not those that each shard takes back
+     * Statements with effects that last to the end of the transaction, and would reach the next shard. Not those that each shard takes back
      * itself: the search path, which is set for every changeset, and what is said to complete_tables between two changesets.
      */
     private static final Pattern LASTING = Pattern.compile(

@@ -22,7 +22,7 @@ import org.shardflake.Sharding;
 public record DeployPreview(Map<String, Integer> shards, List<Group> groups) {
 
     /**
-     * Shards to which the same would happen.
+     * The shards in which the same changes would be made.
      *
      * @param shards by server
      * @param changeSets what they would get, or what would be undone, in this order: path, id and author; empty if nothing happens
@@ -31,7 +31,7 @@ public record DeployPreview(Map<String, Integer> shards, List<Group> groups) {
      */
     public record Group(Map<String, ShardSet> shards, List<String> changeSets, int example, List<String> sql) {
 
-        /** The number of these shards. */
+        /** The number of shards in the group. */
         public int size() {
             return shards.values().stream().mapToInt(ShardSet::size).sum();
         }

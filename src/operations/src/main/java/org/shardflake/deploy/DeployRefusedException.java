@@ -7,7 +7,7 @@ package org.shardflake.deploy;
 import java.io.Serial;
 import org.jspecify.annotations.Nullable;
 
-/** A deployment that the current state forbids: an edited changeset, or another deployment at work. */
+/** A deployment that the current state forbids: a changeset was edited, or another deployment is running. */
 public final class DeployRefusedException extends DeployException {
 
     @Serial

@@ -47,7 +47,7 @@ public record DeploySettings(
 
     private static final int MOST_REST = 100;
 
-    /** Settings for a changelog of Liquibase's. */
+    /** Settings for a Liquibase changelog. */
     public DeploySettings(
             Path searchPath,
             String contexts,
@@ -78,7 +78,10 @@ public record DeploySettings(
                 Optional.empty());
     }
 
-    /** Lock timeout 1 s, statement timeout 5 minutes, 10 tries, 2 connections that rest half of the time; continues after a failure, and refuses {@code public}. */
+    /**
+     * The default settings: lock timeout 1 s, statement timeout 5 minutes, 10 tries, 2 connections that rest half of the time; continues after
+     * a failure, and refuses {@code public}.
+     */
     public static DeploySettings defaults(Path searchPath) {
         return new DeploySettings(
                 searchPath,
@@ -116,16 +119,16 @@ public record DeploySettings(
     }
 
     /**
-     * A copy of these settings for a directory of Flyway's SQL migrations, which is given in place of the changelog's file. Its parameters are the values
-     * of placeholders; search path, contexts and labels are not used.
+     * A copy of these settings for a directory of Flyway's SQL migrations, given instead of a changelog file. Its parameters are the values of
+     * placeholders; search path, contexts and labels are not used.
      */
     public DeploySettings withFlyway(FlywayOrder order) {
         return with(allowPublic, checks, Optional.of(order), applied);
     }
 
     /**
-     * A copy of these settings with which shards take over the history of the database that their tables were planned after: these migrations are recorded
-     * as those that a shard has had, and not run. Only for a directory of Flyway's.
+     * A copy of these settings for taking over the history of the database that the shards' tables were planned after: its migrations are
+     * recorded in the shards without running. Only for a directory of Flyway's.
      */
     public DeploySettings withApplied(AppliedMigrations history) {
         return with(allowPublic, checks, flyway, Optional.of(history));

@@ -32,7 +32,7 @@ final class DeployedSql {
         }
     }
 
-    /** Whether shards of a server have, or were about to get, a changeset of a file. */
+    /** Whether some shard of a server has had, or was about to get, a changeset of a file. */
     static boolean knows(Connection connection, String file) throws SQLException {
         return Sql.isTrue(connection, "SELECT to_regclass('%s') IS NOT NULL".formatted(TABLE))
                 && Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM %s WHERE filename = ?)".formatted(TABLE), file);
@@ -50,7 +50,10 @@ final class DeployedSql {
                         changeSet.sql().stream().map(Sql::quote).collect(Collectors.joining(", ")));
     }
 
-    /** Records changesets, before any shard has them, unless their SQL is {@link LaterSql still to be made}, or unknown, since shards that lack them cannot have them. */
+    /**
+     * Records changesets before any shard has them, unless their SQL is {@link LaterSql still to be made} or is unknown, in which case no
+     * further shard can get them.
+     */
     static void record(Connection connection, List<ShardChangeSet> changeSets) throws SQLException {
         try (PreparedStatement insert = connection.prepareStatement(
                 "INSERT INTO %s VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING".formatted(TABLE))) {

@@ -10,7 +10,7 @@ import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
- * Rewrites statements so that enums have their values from the start. Before PostgreSQL 17, a value that was added cannot be used in the same
+ * Rewrites statements so that enums are created with all their values. Before PostgreSQL 17, a value that was added cannot be used in the same
  * transaction, not even if the type is new, too.
  */
 final class EnumValues {

@@ -48,7 +48,7 @@ final class FollowedRun implements AutoCloseable {
     private boolean isHalfDone;
     private boolean hasNewTables;
 
-    /** One of the two ends. */
+    /** One of the two servers, with its session. */
     private static final class End {
 
         private final Connection connection;
@@ -71,7 +71,7 @@ final class FollowedRun implements AutoCloseable {
             return its;
         }
 
-        /** Throws the failure itself if it ended the session. */
+        /** Rolls back after a failure, which is thrown itself if it ended the session. */
         <X extends Exception> void rollBackAfter(X failure) throws X {
             try {
                 if (connection.getAutoCommit()) {
@@ -131,12 +131,12 @@ final class FollowedRun implements AutoCloseable {
         return Optional.empty();
     }
 
-    /** Whether SQL may have left something in a session, which the next shard must not see. */
+    /** Whether SQL may have changed the session in a way that the next shard must not see. */
     boolean leftSomething() {
         return shard.run.leftSomething() || copy.run.leftSomething();
     }
 
-    /** An index that is built or dropped concurrently, on one server after the other. */
+    /** Builds or drops an index concurrently, on one server after the other. */
     private Optional<ShardFailure> alone(ShardPlan.Followed plan, ShardPlan.Followed.Group group)
             throws SQLException, InterruptedException {
         List<End> ends = group.isShardFirst() ? List.of(shard, copy) : List.of(copy, shard);
@@ -278,8 +278,8 @@ final class FollowedRun implements AutoCloseable {
     }
 
     /**
-     * A new table that a changeset fills gets its checks {@code NOT VALID}, and has no rows yet on the copy, which is to have the same. Rows that are not
-     * valid would not be accepted there.
+     * Leaves checks of a table that a changeset has filled unvalidated on the copy, which has no rows yet but must match the shard. Rows that
+     * are not valid would not be accepted there.
      */
     private void leaveUnvalidated(int number) throws SQLException {
         Set<String> valid = new TreeSet<>(Sql.list(
@@ -348,7 +348,7 @@ final class FollowedRun implements AutoCloseable {
     }
 
     /**
-     * The tables of a shard before or after changesets. Their text was looked at before; this shows what they did.
+     * The tables of a shard before or after some changesets. Their text was looked at before; this shows what they did.
      *
      * @param tables the file and the replica identity of each table
      * @param replicated those whose rows can be replicated
@@ -385,7 +385,7 @@ final class FollowedRun implements AutoCloseable {
             return new TableState(tables, replicated, fills);
         }
 
-        /** The reason not to commit what has been done since, if any. */
+        /** The reason not to commit the changes made since a state, if any. */
         Optional<String> trouble(TableState before, boolean learnsTables) {
             for (Map.Entry<String, String> table : tables.entrySet()) {
                 String its = before.tables.get(table.getKey());
@@ -409,7 +409,7 @@ final class FollowedRun implements AutoCloseable {
             return !before.tables.keySet().containsAll(tables.keySet());
         }
 
-        /** The columns that have been added since, and give rows from before another value here than there. */
+        /** The columns added since a state whose older rows have other values on one server than on the other. */
         Set<String> unlike(TableState before, TableState there) {
             Set<String> added = new TreeSet<>(fills.keySet());
             added.removeAll(before.fills.keySet());

@@ -16,7 +16,7 @@ import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
- * The meaning of a changeset's SQL for a shard whose rows flow to a copy, as its text shows. What is not known to be harmless is refused.
+ * The meaning of a changeset's SQL for a shard whose rows are replicated to a copy. What is not known to be harmless is refused.
  *
  * <p>Rows flow as they are on the shard. So the copy must accept every row of the shard at any moment, also if the deployment dies between the two: it
  * gets first what lets it accept more, and last what lets it accept less.
@@ -26,20 +26,20 @@ import org.shardflake.server.internal.sqltext.SqlTokens.Token;
  */
 record FollowedSql(Order order, Optional<Refusal> refusal) {
 
-    /** The order of the two servers. */
+    /** The order in which the two servers are changed. */
     enum Order {
-        /** Neither accepts other rows than before. */
+        /** Any order: the rows that the tables accept stay the same. */
         ANY,
-        /** Rows alone: they are written on the shard, and flow to the copy. */
+        /** Only the shard: rows written there are replicated to the copy. */
         ROWS,
-        /** Accepts more rows than before. */
+        /** First the copy, since the tables accept more rows afterwards. */
         COPY_FIRST,
-        /** Accepts fewer rows than before. */
+        /** First the shard, since the tables accept fewer rows afterwards. */
         SHARD_FIRST
     }
 
     /**
-     * The reason not to deploy.
+     * The reason not to deploy, and what to do instead.
      *
      * @param what a predicate
      * @param instead what to do, as a request
@@ -65,7 +65,7 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
     private static final Set<String> IN_CASTS = Set.of(":", "::", "(", ")", ",", ".", "[", "]");
     private static final Set<String> LITERALS = Set.of("true", "false", "null");
 
-    /** Words of actions that are refused on a new table, too: other settings of a table, and its relation to others. */
+    /** Words of actions that are refused on new tables, too: settings of a table, and its relation to others. */
     private static final Set<String> KEPT_ALIKE = Set.of(
             "owner",
             "schema",
@@ -153,7 +153,8 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
     }
 
     /**
-     * The tables that a statement fills as it creates them, as they are written. Their rows flow to the copy, where they must not be twice.
+     * The names of the tables that a statement creates and fills, as the statement writes them. Their rows flow to the copy, where they must
+     * not be twice.
      */
     static List<String> filledTables(String sql) {
         List<String> filled = new ArrayList<>();
@@ -192,7 +193,7 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
         return name.isEmpty() ? "" : name.get(name.size() - 1).text();
     }
 
-    /** Whether a table is created from a query's rows: {@code AS} outside parentheses. */
+    /** Whether a statement creates a table from a query's rows, with {@code AS} outside parentheses. */
     private static boolean isFilled(List<Token> tokens) {
         int depth = 0;
         for (Token token : tokens) {
@@ -204,12 +205,12 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
         return false;
     }
 
-    /** Whether a statement writes rows, which flow to the copy and so are not written there. */
+    /** Whether a statement writes rows, which are then replicated to the copy instead of written there. */
     static boolean writesRows(String sql) {
         return statements(sql).stream().anyMatch(statement -> of(statement).order == Order.ROWS);
     }
 
-    /** The order of two together, if there is one. */
+    /** The order that suits two changes together, if there is one. */
     static Optional<Order> and(Order one, Order other) {
         if (one == other || other == Order.ANY) {
             return Optional.of(one);
@@ -402,7 +403,7 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
                         .allMatch(token -> token.kind() != Kind.SYMBOL || IN_CASTS.contains(token.text()));
     }
 
-    /** Actions at commas outside parentheses. */
+    /** Splits a statement into its actions, at commas outside parentheses. */
     private static List<List<Token>> split(List<Token> tokens) {
         List<List<Token>> parts = new ArrayList<>();
         List<Token> part = new ArrayList<>();

@@ -8,7 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 
-/** The server to which a move's shards are copied and on which their copies follow them, or from which they came. */
+/** The other server of a move, to which shards are copied and on which their copies follow them, or from which the shards came. */
 public interface Follower {
 
     /** The server that has the copies. */
@@ -17,31 +17,31 @@ public interface Follower {
     /** The number of the move. */
     long move();
 
-    /** A follower whose move is held, so that no shard is cut over while a deployment changes shard and copy alike. */
+    /** A follower whose move is locked, so that no shard is cut over while a deployment changes both the shard and its copy. */
     interface Held extends Follower {
 
-        /** Opens a session of the server that has the shards. It ends when another command takes over the move. */
+        /** Opens a session on the server that has the shards. It ends when another command takes over the move. */
         Connection connectToShards() throws SQLException;
 
-        /** Opens a session of the server that has the copies, with the same end. */
+        /** Opens a session on the server that has the copies. */
         Connection connectToCopies() throws SQLException;
 
-        /** The first statement of each transaction on the server that has the shards: it fails once another command has the move. */
+        /** The first statement of each transaction on the shards' server, which fails if another command has taken over the move. */
         String shardsClaim();
 
-        /** The same for the copies. */
+        /** The first statement of each transaction on the copies' server, which fails if another command has taken over the move. */
         String copiesClaim();
 
-        /** Whether the copies get everything committed until now in this time. */
+        /** Whether the copies receive everything committed so far within this time. */
         boolean catchesUp(Duration atMost) throws SQLException;
 
-        /** Whether the copies can follow in tables that are created from now on. */
+        /** Whether replication can include tables that are created from now on. */
         boolean learnsTables();
 
-        /** Has the copies follow in tables that both servers have got, and returns when they have all rows. */
+        /** Adds tables that both servers have got to replication, and waits until the copies have all rows. */
         void learnTables() throws SQLException;
 
-        /** Called when one of the two has been changed, and the other not yet. */
+        /** Called when one of the two servers has been changed and the other has not. */
         default void halfDone() {}
     }
 }

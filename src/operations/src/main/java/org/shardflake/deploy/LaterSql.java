@@ -22,7 +22,7 @@ final class LaterSql {
         this.making = making;
     }
 
-    /** Work of Liquibase on a schema that has the tables. */
+    /** Generates SQL with Liquibase, on a schema that has the tables. */
     @FunctionalInterface
     interface Making {
         List<String> make(Connection connection, String schema) throws Exception;
@@ -33,7 +33,7 @@ final class LaterSql {
     }
 
     /**
-     * Makes the SQL, if it has not been made yet.
+     * Generates the SQL, unless that was done already.
      *
      * @param connection its transaction has made the tables
      */

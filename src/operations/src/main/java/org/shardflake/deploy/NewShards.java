@@ -20,8 +20,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Checks that shards about to be created are really new: an empty shard beside one with rows, or in place of a lost one, would hide
- * what was lost.
+ * Checks that shards to be created are really new: an empty shard in addition to one with rows, or in place of a lost one, would hide the loss.
  */
 final class NewShards {
 
@@ -39,7 +38,7 @@ final class NewShards {
     }
 
     /**
-     * The answers of a server.
+     * The shards that a server has, and those that it remembers.
      *
      * @param present the shards it has
      * @param remembered shards that a move brought or took
@@ -98,7 +97,7 @@ final class NewShards {
         }
     }
 
-    /** Whether a shard of any server has taken over the history of an old database. */
+    /** Whether a shard on any server has taken over the history of an old database. */
     boolean isHistoryTakenOver() {
         return servers.values().stream().anyMatch(NewShards::hasHistoryTakenOver);
     }

@@ -11,7 +11,10 @@ import java.util.Optional;
 import java.util.Set;
 import org.shardflake.jdbc.Sql;
 
-/** Finds what a transaction has changed outside the schemas of shards, in PostgreSQL's catalog, so that SQL assembled at run time is seen, too. */
+/**
+ * Finds changes that a transaction made outside the schemas of shards, by reading PostgreSQL's catalog, which also covers SQL assembled at run
+ * time.
+ */
 final class OutsideShard {
 
     private static final String MADE = """
@@ -46,7 +49,7 @@ final class OutsideShard {
              ORDER BY 1 LIMIT 10
             """;
 
-    /** Views of a shard through which reference tables are written, also those on top of others. */
+    /** The views of a shard that lead to reference tables, directly or through other views. */
     private static final String VIEWS = """
             WITH RECURSIVE over (oid) AS (
                 SELECT c.oid FROM pg_catalog.pg_class c WHERE c.relnamespace = to_regnamespace('reference')
@@ -65,7 +68,10 @@ final class OutsideShard {
 
     private OutsideShard() {}
 
-    /** Functions that write to reference tables through a view: a shard's server is seldom the one on which these are written. */
+    /**
+     * Finds functions that write to reference tables through a view, which is wrong since a shard's server is seldom the one that takes these
+     * writes.
+     */
     private static Optional<StrayUse> writingFunction(Connection connection, String schema) throws SQLException {
         Set<String> views = Set.copyOf(Sql.list(connection, VIEWS, row -> row.getString(1), schema));
         if (views.isEmpty()) {

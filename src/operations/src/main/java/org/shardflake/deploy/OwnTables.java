@@ -4,7 +4,9 @@
  */
 package org.shardflake.deploy;
 
-/** Tables that Shardflake itself has in every shard once they are used. They are changesets, so that moves make them on the target. */
+/**
+ * The tables that Shardflake itself creates in every shard when they are needed. They are changesets, so that moves make them on the target.
+ */
 public enum OwnTables {
     /** The values of lookups. */
     LOOKUPS("lookups"),
@@ -17,12 +19,12 @@ public enum OwnTables {
         this.name = name;
     }
 
-    /** The name of their changelog in the history of shards. */
+    /** The name of the tables' changelog in the history of shards. */
     String history() {
         return "shardflake/%s.sql".formatted(name);
     }
 
-    /** Their changelog, a resource. */
+    /** The tables' changelog, a resource. */
     String file() {
         return "org/shardflake/deploy/%s.sql".formatted(name);
     }

@@ -40,14 +40,14 @@ final class Preconditions {
     /** The session of a shard that is being deployed. */
     interface Session {
 
-        /** Asks something that cannot fail, with everything done that comes before. */
+        /** Runs a query that cannot fail, after everything queued before it. */
         <T> T ask(Question<T> question) throws SQLException;
 
-        /** Like {@link #ask}, for what may fail: it is undone. */
+        /** Runs a query that may fail, and undoes its effects. */
         <T> T tryOut(Question<T> question) throws SQLException;
     }
 
-    /** A question to a shard. */
+    /** A question that is put to a shard. */
     @FunctionalInterface
     interface Question<T> {
         T ask(Connection connection) throws SQLException;
@@ -136,7 +136,7 @@ final class Preconditions {
                 : ShardChangelog.rootMessage(e.getErrorPreconditions().get(0).getCause());
     }
 
-    /** Gives a precondition another schema if it names this one, and returns the one that it had. */
+    /** Replaces a schema that a precondition names, and returns the previous one. */
     private static @Nullable String named(Precondition precondition, String from, String to) throws Exception {
         try {
             Class<?> type = precondition.getClass();
@@ -150,7 +150,7 @@ final class Preconditions {
         }
     }
 
-    /** Has Liquibase check a single precondition. One session at a time does. */
+    /** Lets Liquibase check a single precondition. One session at a time does. */
     private Optional<String> askLiquibase(
             Connection connection, int shard, Precondition precondition, @Nullable ChangeSet changeSet)
             throws PreconditionErrorException {

@@ -30,8 +30,8 @@ import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
- * A JDBC connection without a server. It writes down what is executed over it, as SQL with the values in it: every shard, and later every
- * target of a move, is given the same text, also where Liquibase would send values apart from it.
+ * A JDBC connection without a server, which records the statements that it is given. It writes down what is executed over it, as SQL with the
+ * values in it: every shard, and later every target of a move, is given the same text, also where Liquibase would send values apart from it.
  */
 final class RecordedStatements {
 
@@ -77,7 +77,7 @@ final class RecordedStatements {
         });
     }
 
-    /** SQL with the values in place of its question marks. */
+    /** SQL with the values in place of the question marks. */
     static String withValues(String text, Map<Integer, String> values) throws SQLException {
         StringBuilder sql = new StringBuilder();
         int from = 0;

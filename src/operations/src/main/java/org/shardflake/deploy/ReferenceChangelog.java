@@ -151,7 +151,7 @@ public final class ReferenceChangelog implements AutoCloseable {
     }
 
     /**
-     * Runs what a server lacks, in the connection's transaction, which the caller ends.
+     * Runs the changesets that a server lacks, in the connection's transaction, which the caller ends.
      *
      * @throws DeployException if a changeset fails, or changes something outside the schema
      */
@@ -206,7 +206,7 @@ public final class ReferenceChangelog implements AutoCloseable {
         Sql.execute(connection, SearchPath.OURS);
     }
 
-    /** A changeset that a server has had. */
+    /** A changeset in a server's history. */
     private record Line(
             String path,
             String id,
@@ -237,12 +237,12 @@ public final class ReferenceChangelog implements AutoCloseable {
                 SCHEMA + "/");
     }
 
-    /** Makes the tables of the history, where they are missing. */
+    /** Creates the tables of the history where they are missing. */
     public static void prepare(Connection connection) throws SQLException {
         ShardHistory.create(connection);
     }
 
-    /** Whether a server has had something that another one lacks. */
+    /** Whether a server lacks changesets that another one has had. */
     public static boolean lacks(Connection from, Connection to) throws SQLException {
         return !ShardHistory.exists(to) || !missing(from, to).isEmpty();
     }
@@ -255,7 +255,7 @@ public final class ReferenceChangelog implements AutoCloseable {
         return missing;
     }
 
-    /** Runs on a server what another one has had, in the connection's transaction, which the caller ends. */
+    /** Runs the changesets that another server has had, in the connection's transaction, which the caller ends. */
     public static void copy(Connection from, Connection to, String server) throws SQLException {
         limit(to, DeploySettings.defaults(Path.of("")));
         int order = ShardHistory.lastOrder(to);

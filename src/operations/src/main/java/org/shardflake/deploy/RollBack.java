@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The last changesets that a changelog has had deployed to any shard of the installation, and what undoing them does to each shard.
+ * The most recent changesets of a changelog on any shard of the installation, with the statements that undo them on each shard.
  *
  * <p>They are the same changesets for all shards. A shard that has not had one of them, since its deployment failed there or the rollback
  * was interrupted, has less to undo. Its own last changeset would be an earlier one, which nobody asked to undo.
@@ -47,7 +47,7 @@ final class RollBack {
     record Undoing(ShardChangeSet changeSet, boolean onlyMarked) {
 
         /**
-         * The statements that undo it.
+         * The statements that undo the changeset.
          *
          * @throws DeployException if it cannot be undone
          */

@@ -42,7 +42,7 @@ record RowCheck(
               FROM shardflake.checks(?) c JOIN pg_class t ON t.oid = c.target
             """;
 
-    /** The checks that a shard's tables have or should have. */
+    /** The checks that a shard's tables have or are missing. */
     static List<RowCheck> of(Connection connection, int shard) throws SQLException {
         return Sql.list(
                 connection,

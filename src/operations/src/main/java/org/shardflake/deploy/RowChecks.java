@@ -30,12 +30,15 @@ public record RowChecks(boolean wanted, @Nullable String uidColumn, int shardCou
             ON CONFLICT (only_row) DO UPDATE SET column_name = COALESCE(excluded.column_name, u.column_name), shard_count = excluded.shard_count
             """;
 
-    /** The same checks in an installation with that many shards, if they don't say how many there are. */
+    /** The same checks for an installation with this many shards, unless their number is already set. */
     public RowChecks in(int shards) {
         return shardCount > 0 ? this : new RowChecks(wanted, uidColumn, shards);
     }
 
-    /** Records the column and the number of shards on the servers; if no column is given, on those that lack what the others have recorded. */
+    /**
+     * Records the uid's column and the number of shards on the servers; without a given column, copies the recorded one to servers that lack
+     * it.
+     */
     void record(Collection<Connection> servers) throws SQLException {
         if (shardCount > 0) {
             for (Connection server : servers) {

@@ -29,7 +29,7 @@ public final class SchemaChecks implements AutoCloseable {
 
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
 
-    /** Conflicts with other sessions: lock timeout, deadlock. */
+    /** The SQLSTATEs of conflicts with other sessions: lock timeout and deadlock. */
     private static final Set<String> IN_THE_WAY = Set.of("55P03", "40P01");
 
     private static final String CHECK_VIOLATION = "23514";
@@ -114,7 +114,7 @@ public final class SchemaChecks implements AutoCloseable {
         return reports;
     }
 
-    /** Rows of other shards in tables without a check known to hold; reads these tables. */
+    /** Searches tables without a valid check for rows of other shards; reads these tables. */
     public static List<StrayRows> strays(Connection connection, String server, ShardSet shards) throws SQLException {
         List<StrayRows> strays = new ArrayList<>();
         for (int shard : shards.stream().toArray()) {
@@ -143,7 +143,9 @@ public final class SchemaChecks implements AutoCloseable {
             this.dryRun = dryRun;
         }
 
-        /** Looks for rows of other shards first: under a check that is not valid, they could not even be updated. */
+        /**
+         * Searches a table for rows of other shards before adding its check: under an unvalidated check, such rows could not even be updated.
+         */
         void examine(RowCheck check) throws SQLException, InterruptedException {
             if (check.validated()) {
                 present++;

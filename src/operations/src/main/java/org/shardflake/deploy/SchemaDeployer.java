@@ -40,7 +40,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Deploys one changelog, or the migrations of Flyway, to the shards of several servers, all servers at once.
+ * Deploys one changelog, or Flyway's migrations, to the shards of several servers concurrently.
  *
  * <p>Closing it releases the servers' deploy locks. Not thread-safe.
  */
@@ -49,7 +49,7 @@ public final class SchemaDeployer implements AutoCloseable {
     private final ShardChangelog changelog;
     private final DeploySettings settings;
     private final List<ShardChangeSet> changeSets;
-    /** All changesets, including those of {@link OwnTables}, which shards get after the application's. */
+    /** All changesets; those of {@link OwnTables} come after the application's. */
     private final List<ShardChangeSet> allChangeSets;
 
     private final List<ServerDeployment> deployments = new ArrayList<>();
@@ -98,7 +98,7 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Like {@link #prepare}, for tables of Shardflake's own alone.
+     * Like {@link #prepare}, for Shardflake's own tables only.
      *
      * @throws DeployRefusedException if a shard has not been created
      */
@@ -178,8 +178,8 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Refuses to create shards that may have rows elsewhere, or whose rows are gone. The servers' deploy locks are held, so no other
-     * deployment or move creates them meanwhile.
+     * Refuses to create shards that may have rows elsewhere, or that had rows here. The servers' deploy locks are held, so no other deployment
+     * or move creates them meanwhile.
      *
      * @param servers all of the shard map, by name
      * @param recreate shards whose rows are known to be lost
@@ -201,7 +201,7 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Refuses changesets with SQL that does not belong in a shard; {@link #deploy} does so, too. Changesets that all shards have had are accepted,
+     * Refuses changesets whose SQL does not belong in a shard; {@link #deploy} does so, too. Changesets that all shards have had are accepted,
      * whatever they contain.
      *
      * @throws DeployRefusedException naming all changesets that cannot be done to shards, or that leave the shard's schema
@@ -231,7 +231,7 @@ public final class SchemaDeployer implements AutoCloseable {
                                 .map(ShardPlan.Followed.Both::changeSet)));
     }
 
-    /** Refuses for all reasons in one message: the person who fixes one wants to know the others. */
+    /** Refuses with all reasons in one message, so that they can be fixed together. */
     private static void refuse(List<StrayUse> reasons) {
         List<String> texts = reasons.stream().map(StrayUse::what).toList();
         @Nullable Advice advice = StrayUse.advice(reasons).orElse(null);
@@ -288,7 +288,7 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Takes the deploy lock of a server that has copies of moving shards, too, unless it is taken.
+     * Takes the deployment lock of a server that has copies of moving shards, unless it is held already.
      *
      * @throws DeployException if another deployment is running there, or it has another epoch or a newer function library
      */
@@ -306,7 +306,7 @@ public final class SchemaDeployer implements AutoCloseable {
         });
     }
 
-    /** The shards among these that need something, or whose copies on another server do. */
+    /** The shards among the given ones that have pending changesets, or whose copies on another server have. */
     public ShardSet pending(ShardSet shards, String server, Optional<String> copies) {
         return ShardSet.of(shards.stream()
                 .filter(shard -> on(server).needs(shard, allChangeSets)
@@ -322,22 +322,22 @@ public final class SchemaDeployer implements AutoCloseable {
                 .orElseThrow();
     }
 
-    /** Has shards that are being moved deployed together with their copies, whose server was {@link #addCopies added}. */
+    /** Lets shards that are being moved be deployed together with their copies, whose server was {@link #addCopies added}. */
     public void follow(ShardSet shards, String server, Follower.Held follower) {
         shards.stream().forEach(shard -> on(server).follow(shard, allChangeSets, follower, on(follower.server())));
     }
 
-    /** Plans the same, without what it takes to {@link #deploy} it. */
+    /** Plans like {@link #follow}, but without what {@link #deploy} would need. */
     public void plan(ShardSet shards, String server, Follower follower) {
         shards.stream().forEach(shard -> on(server).plan(shard, allChangeSets, follower, on(follower.server())));
     }
 
-    /** The time to wait for a shard that others keep from being deployed. */
+    /** The time to wait for a shard that other sessions keep from being deployed. */
     public Duration patience() {
         return settings.lockTimeout().multipliedBy(settings.tries());
     }
 
-    /** Refuses what cannot be deployed to moving shards. */
+    /** Refuses changesets that cannot be deployed to moving shards. */
     private void checkFollowed() {
         for (ServerDeployment deployment : deployments) {
             for (ShardPlan.Followed plan : deployment.followed()) {
@@ -379,7 +379,7 @@ public final class SchemaDeployer implements AutoCloseable {
                 .toList();
     }
 
-    /** The number of shards that need something. */
+    /** The number of shards with pending changesets. */
     public int pendingShards() {
         return deployments.stream().mapToInt(SchemaDeployer::begun).sum();
     }
@@ -394,7 +394,7 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Updates the function library, deploys what is needed, to one shard before all others, and reads the result back.
+     * Updates the function library, deploys pending changesets to one shard and then to the others, and verifies the result.
      *
      * @param done receives the number of shards done since its last call; called from several threads
      * @throws DeployRefusedException as {@link #check} does
@@ -494,7 +494,7 @@ public final class SchemaDeployer implements AutoCloseable {
                 .anyMatch(changeSet -> deployments.stream().anyMatch(deployment -> deployment.hasHad(changeSet)));
     }
 
-    /** Whether the error names schema reference, or a table in it, as one that is not there; PostgreSQL quotes those. */
+    /** Whether an error says that schema reference, or a table in it, does not exist; PostgreSQL quotes such names. */
     private static boolean isOfReferenceTables(String error) {
         return error.contains("\"reference\"") || error.contains("\"reference.");
     }
@@ -577,7 +577,7 @@ public final class SchemaDeployer implements AutoCloseable {
         return new DeployReport(changeSets.size(), servers, all, readBack ? verify() : List.of());
     }
 
-    /** Compares the shards, since neither Liquibase's records nor ours are proof: shards with the same history must have the same schema. */
+    /** Compares the schemas of shards: those with the same history must be equal, and neither Liquibase's records nor ours prove that. */
     private List<ShardDrift> verify() throws SQLException, InterruptedException {
         DriftSearch search = new DriftSearch();
         List<Boolean> read = inParallel(deployments.stream()

@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import org.shardflake.sql.AdvisoryLock;
 
-/** The lock under which the schema of a server's shards changes. It is released when its session ends, if not before. */
+/** The lock that every change to the schemas of a server's shards requires. It is released when its session ends, if not before. */
 public final class SchemaLock implements AutoCloseable {
 
     private static final AdvisoryLock LOCK = new AdvisoryLock("shardflake.schema");
@@ -33,7 +33,7 @@ public final class SchemaLock implements AutoCloseable {
     }
 
     /**
-     * Takes the lock, and reports a wait.
+     * Takes the lock, and reports when it has to wait.
      *
      * @param listener is told who holds the lock, once it has been awaited for a second
      */

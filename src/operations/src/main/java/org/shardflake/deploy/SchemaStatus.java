@@ -24,7 +24,7 @@ import org.shardflake.jdbc.Sql;
 public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
 
     /**
-     * Shards of a server that have had the same changesets.
+     * Shards of a server with the same deployed changesets.
      *
      * @param changeSets how many changesets they have had; 0 also for shards missing from the server
      * @param last the last of them, as path, id and author, or what is missing
@@ -41,7 +41,7 @@ public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
               LEFT JOIN @ AS h ON left(h.filename, 11) = n.schema || '/'
              GROUP BY n.shard, n.schema
             """;
-    /** The query for servers where nothing was ever deployed, and there is no history to join. */
+    /** The query for servers on which nothing was ever deployed, and so no history exists to join. */
     private static final String NO_HISTORY =
             "(SELECT NULL::text AS id, NULL::text AS author, NULL::text AS filename, NULL::text AS exectype, 0 AS orderexecuted WHERE false)";
 

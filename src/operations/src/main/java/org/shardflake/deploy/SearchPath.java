@@ -10,7 +10,7 @@ package org.shardflake.deploy;
  */
 final class SearchPath {
 
-    /** The search path for our own SQL, even in a transaction that has run a user's. */
+    /** The search path for our own SQL, even in a transaction that has already run a user's SQL. */
     static final String OURS = "SET LOCAL search_path = pg_catalog, pg_temp";
 
     private SearchPath() {}

@@ -122,7 +122,7 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     /**
-     * Updates the function library and the history's tables: the first change, made once nothing was refused.
+     * Updates the function library and creates the history's tables: the first change, made only when nothing was refused.
      *
      * @param deployment Liquibase's name for a run, the same on all servers
      */
@@ -193,7 +193,7 @@ final class ServerDeployment implements AutoCloseable {
         return had.values().stream().anyMatch(FlywayMigration::isTakenOver);
     }
 
-    /** Refuses migrations for shards that lack what others have taken over: they would get tables as the old database had them. */
+    /** Refuses migrations for shards that lack a taken-over history, since migrations would create the old database's tables in them. */
     void refuseWithoutHistory() {
         for (ShardPlan plan : plans) {
             if (plan.create() || !hasTakenOver(history.getOrDefault(plan.shard(), Map.of()))) {
@@ -216,13 +216,13 @@ final class ServerDeployment implements AutoCloseable {
                 : Optional.empty();
     }
 
-    /** Leaves a shard to {@link #deployFollowed}, since it has a copy that follows it. */
+    /** Leaves a shard to {@link #deployFollowed}, since it has a replicated copy. */
     void follow(int shard, List<ShardChangeSet> changeSets, Follower.Held follower, ServerDeployment copies) {
         plan(shard, changeSets, follower, copies);
         held.put(shard, follower);
     }
 
-    /** Plans the same, without what it takes to do it. */
+    /** Plans like {@link #follow}, but without what deploying would need. */
     void plan(int shard, List<ShardChangeSet> changeSets, Follower follower, ServerDeployment copies) {
         List<ShardPlan.Followed.Both> steps = new ArrayList<>();
         for (int i = 0; i < changeSets.size(); i++) {
@@ -237,13 +237,13 @@ final class ServerDeployment implements AutoCloseable {
         copiesOf.put(follower, copies);
     }
 
-    /** Whether a shard needs something, here or as a copy. */
+    /** Whether a shard has pending changesets, here or on its copy. */
     boolean needs(int shard, List<ShardChangeSet> changeSets) {
         Map<String, @Nullable String> had = history.getOrDefault(shard, Map.of());
         return changeSets.stream().anyMatch(changeSet -> step(changeSet, 0, had).isPresent());
     }
 
-    /** The plans of moving shards that need something, what was interrupted first, since it keeps others from following. */
+    /** The plans of moving shards with pending changesets; interrupted ones come first, since they block replication. */
     List<ShardPlan.Followed> followed() {
         return followed.values().stream()
                 .filter(plan -> !plan.isEmpty())
@@ -320,8 +320,8 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     /**
-     * The name under which a shard has had a changeset of this id, author and content, if no file of the changelog has that
-     * name: to deploy it once more would fail, or do twice what should be done once.
+     * The recorded name of a changeset with the same id, author and content, if no file of the changelog has that name: deploying it again
+     * would fail, or do the same thing twice.
      */
     static Optional<String> renamed(ShardChangeSet changeSet, Map<String, @Nullable String> had, Set<String> keys) {
         String end = "::" + changeSet.id() + "::" + changeSet.author();
@@ -333,7 +333,7 @@ final class ServerDeployment implements AutoCloseable {
                 .findFirst();
     }
 
-    /** Whether a changeset is another than a server had under this name. */
+    /** Whether a changeset differs from the one deployed to a server under this name. */
     static boolean isEdited(ShardChangeSet changeSet, Map<String, @Nullable String> had) {
         return changeSet.isEditedSince(had.get(changeSet.key()));
     }
@@ -354,7 +354,7 @@ final class ServerDeployment implements AutoCloseable {
         return ShardSet.of(gone);
     }
 
-    /** The plans of shards that need something and are not followed, in order. */
+    /** The plans of shards with pending changesets that have no replicated copy, in order. */
     List<ShardPlan> pending() {
         return plans.stream()
                 .filter(plan -> !plan.isEmpty() && !followed.containsKey(plan.shard()))
@@ -407,7 +407,7 @@ final class ServerDeployment implements AutoCloseable {
         return its.stream().findFirst();
     }
 
-    /** Whether a shard has had a changeset, in this form. */
+    /** Whether a shard has had a changeset in exactly this form. */
     boolean hasHad(ShardChangeSet changeSet) {
         return history.values().stream().anyMatch(had -> changeSet.checksum().equals(had.get(changeSet.key())));
     }
@@ -461,7 +461,7 @@ final class ServerDeployment implements AutoCloseable {
         return plans;
     }
 
-    /** Adds the shards' current schemas. */
+    /** Adds the shards' current schemas to a search for drift. */
     void addTo(DriftSearch search) throws SQLException {
         search.add(target, control);
     }

@@ -55,7 +55,7 @@ record ShardChangeSet(
     /** Liquibase's default schema, and the value of {@code ${shard.schema}}. */
     static final String TEMPLATE_SCHEMA = "shardflake_template_shard";
 
-    /** Liquibase's validCheckSum for whatever a changeset was before. */
+    /** The validCheckSum with which Liquibase accepts any earlier version of a changeset. */
     private static final String ANY = "1:any";
 
     @Override
@@ -63,22 +63,22 @@ record ShardChangeSet(
         return later.flatMap(LaterSql::made).orElse(sql);
     }
 
-    /** Whether it is a migration of Flyway's, which {@link FlywayHistory} compares with those that a shard has had. */
+    /** Whether the changeset is one of Flyway's migrations, which {@link FlywayHistory} compares with those that a shard has had. */
     boolean isFlyway() {
         return path.equals(FlywayMigration.PATH);
     }
 
-    /** Whether only its line in the history is written, since the shard's tables were planned after a database that has had it. */
+    /** Whether the changeset is only recorded in the history, since the shard's tables were planned after a database that already had it. */
     boolean isTakenOver() {
         return isFlyway() && FlywayMigration.isTakenOver(checksum);
     }
 
-    /** Whether its SQL is known. */
+    /** Whether the changeset's SQL is known. */
     boolean isMade() {
         return later.isEmpty() || later.get().made().isPresent();
     }
 
-    /** Whether the changeset has the same effect whether or not the tables before it are {@link #completion complete}. */
+    /** Whether the changeset's effect is the same before and after earlier tables are {@link #completion complete}. */
     boolean isPlain() {
         return isMade() && sql().stream().allMatch(SqlEffects::isPlain);
     }
@@ -89,8 +89,8 @@ record ShardChangeSet(
     }
 
     /**
-     * SQL to be run before changesets that are not plain: it gives tables what an earlier deployment would have given them, so that
-     * changesets do the same whether they come one by one or all at once. Tables without a primary key may still get one.
+     * SQL to run before changesets that are not plain: it completes tables as an earlier deployment would have, so that the result does not
+     * depend on whether changesets are deployed one by one or together. Tables without a primary key may still get one.
      *
      * @param what {@code all}, or {@code ids} alone
      */
@@ -112,12 +112,12 @@ record ShardChangeSet(
         return completion(isMade() ? sql() : List.of("INSERT"), what);
     }
 
-    /** Whether the changeset adds a check under a name that completion uses, so that tables must not be complete before it. */
+    /** Whether the changeset adds a check under a name that completion uses, which must therefore come later. */
     boolean addsChecks() {
         return sql().stream().anyMatch(SqlEffects::addsChecks);
     }
 
-    /** Whether another changeset than this was deployed under this name, by the checksum of that one. */
+    /** Whether a different changeset was deployed under this name, judging by its checksum. */
     boolean isEditedSince(@Nullable String before) {
         // Checksums of another version of Liquibase's formula (the part before the colon) cannot be compared.
         int version = checksum.indexOf(':') + 1;
@@ -128,7 +128,7 @@ record ShardChangeSet(
                 && !validChecksums.contains(ANY);
     }
 
-    /** A checksum without what Flyway's has behind a second colon, for the values of placeholders. */
+    /** A checksum without the second part of Flyway's, which covers the values of placeholders. */
     private static String ofText(String checksum) {
         int second = checksum.indexOf(':', checksum.indexOf(':') + 1);
         return second < 0 ? checksum : checksum.substring(0, second);
@@ -139,7 +139,7 @@ record ShardChangeSet(
         return path + "::" + id + "::" + author;
     }
 
-    /** A statement as it runs for one shard. */
+    /** A statement's text for one shard. */
     static String forShard(String sql, String schema) {
         return sql.replace(TEMPLATE_SCHEMA, schema);
     }

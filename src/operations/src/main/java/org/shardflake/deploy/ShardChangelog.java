@@ -71,7 +71,7 @@ final class ShardChangelog implements AutoCloseable {
     private static final String GARBLED =
             "has text that is not UTF-8, and U+FFFD would be stored in its place: convert the file, for example with iconv -t UTF-8, or give its encoding where the change has that attribute";
 
-    /** The beginning of Liquibase's message about a file whose name says no kind of changelog. */
+    /** The beginning of Liquibase's message about a file whose name suggests no kind of changelog. */
     private static final String NO_PARSER = "Cannot find parser that supports ";
 
     private static final String UNKNOWN_KIND =
@@ -164,7 +164,7 @@ final class ShardChangelog implements AutoCloseable {
         }
     }
 
-    /** Runs work with Liquibase such that it finds the changelog's files. */
+    /** Runs work with Liquibase so that it finds the changelog's files and prints nothing. */
     <T> T quietly(Callable<T> work) throws Exception {
         return LiquibaseRun.quietly(resources, work);
     }
@@ -227,7 +227,7 @@ final class ShardChangelog implements AutoCloseable {
                 List.of());
     }
 
-    /** Flyway's migrations, after {@link #read}; none if it is Liquibase's changelog. */
+    /** Flyway's migrations, after {@link #read}; empty for a Liquibase changelog. */
     List<FlywayMigration> migrations() {
         return migrations;
     }
@@ -254,7 +254,10 @@ final class ShardChangelog implements AutoCloseable {
         return changeSets;
     }
 
-    /** Liquibase refuses a changeset without SQL, but gives one at the end of a file the SQL of the changeset before it. */
+    /**
+     * Refuses changesets without SQL at the end of a file: elsewhere Liquibase refuses them itself, but there it uses the SQL of the changeset
+     * before.
+     */
     private void refuseEmptyEnds(DatabaseChangeLog changelog) {
         Map<String, ChangeSet> last = new LinkedHashMap<>();
         for (ChangeSet changeSet : changelog.getChangeSets()) {
@@ -277,12 +280,12 @@ final class ShardChangelog implements AutoCloseable {
         return end >= 0 && SqlTokens.of(text.substring(end)).isEmpty();
     }
 
-    /** The changelog as Liquibase has it, for the template's schema; none before {@link #read}. */
+    /** The changelog in Liquibase's form, for the template's schema; empty before {@link #read}. */
     Optional<DatabaseChangeLog> parsed() {
         return Optional.ofNullable(parsed);
     }
 
-    /** A changeset as Liquibase has it; none if it is not of this changelog. */
+    /** The changeset in Liquibase's own form; none if it is not part of this changelog. */
     Optional<ChangeSet> changeSet(ShardChangeSet changeSet) {
         return Optional.ofNullable(byKey.get(changeSet.key()));
     }
@@ -306,7 +309,7 @@ final class ShardChangelog implements AutoCloseable {
         }
     }
 
-    /** Gives the attributes of a change that name one schema the name of another. */
+    /** Replaces one schema by another in the attributes of a change. */
     private static void rename(Change change, String from, String to) {
         Map<String, ChangeParameterMetaData> attributes = Scope.getCurrentScope()
                 .getSingleton(ChangeFactory.class)

@@ -24,12 +24,12 @@ import org.shardflake.jdbc.Sql;
  */
 final class ShardDescription {
 
-    /** The number of shards up to which using indexes for each is quicker than reading PostgreSQL's catalog as a whole. */
+    /** The number of shards up to which reading the catalog by index, shard by shard, is faster than reading all of it. */
     private static final int FEW_SHARDS = 50;
 
     private static final String LINES = sql("things.sql") + ",\n" + sql("description.sql");
 
-    /** Omits names of NOT NULL, recorded since 18, and qualifiers in views, dropped since 16. */
+    /** Rewrites definitions so that versions agree: NOT NULL has names since 18, and views lost qualifiers in 16. */
     private static final String ACROSS_VERSIONS = """
             , spelled AS (
                 SELECT shard, kind, object,
@@ -48,7 +48,7 @@ final class ShardDescription {
 
     private ShardDescription() {}
 
-    /** Part of a query, from the file of that name next to this class. */
+    /** A part of a query, read from the file of that name in this package. */
     static String sql(String file) {
         try (InputStream text = Objects.requireNonNull(ShardDescription.class.getResourceAsStream(file))) {
             return new String(text.readAllBytes(), UTF_8);

@@ -22,8 +22,8 @@ public record ShardFailure(
         int shard, String server, String changeSet, String sql, String error, String sqlState, int position) {
 
     /**
-     * Classes of SQLSTATE that depend on a shard's contents or on concurrent activity: exceptions of data, of constraints and of
-     * PL/pgSQL, connections, resources, locks, the server's own state, and fences. All others will occur on every shard.
+     * The SQLSTATE classes that depend on a shard's contents or on concurrent activity: exceptions of data, of constraints and of PL/pgSQL,
+     * connections, resources, locks, the server's own state, and fences. All others will occur on every shard.
      */
     private static final Set<String> OF_ONE_SHARD =
             Set.of("", "08", "21", "22", "23", "27", "40", "44", "53", "54", "55", "57", "58", "P0", "SF", "XX");
@@ -38,7 +38,7 @@ public record ShardFailure(
         return List.of(changeSet, sqlState, general(sql), general(error));
     }
 
-    /** Whether another shard failed at the same statement for the same reason; the details that the error names may differ. */
+    /** Whether another shard failed at the same statement for the same reason, even if the error names other details. */
     boolean isLike(ShardFailure other) {
         return kind().subList(0, 3).equals(other.kind().subList(0, 3));
     }

@@ -67,7 +67,7 @@ final class ShardHistory {
         }
     }
 
-    /** Writes to a server's record: a superuser does it as its owner, who may have put triggers there. */
+    /** Writes to a server's history; a superuser does so as its owner, who may have put triggers there. */
     static void write(Connection connection, String sql) throws SQLException {
         List<String> owner = Sql.list(
                 connection,
@@ -179,7 +179,7 @@ final class ShardHistory {
                 + recordSql(schema, changeSet, how, order, deployment);
     }
 
-    /** Keeps the line of a changeset that runs again, unless one is kept of the same text. */
+    /** SQL that keeps the line of a changeset about to run again, unless a line with the same text is kept already. */
     private static String keepSql(String schema, ShardChangeSet changeSet) {
         String its = "id = %s AND author = %s"
                 .formatted(SqlText.literal(changeSet.id()), SqlText.literal(changeSet.author()));

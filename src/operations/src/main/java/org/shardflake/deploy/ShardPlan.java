@@ -24,10 +24,7 @@ record ShardPlan(int shard, boolean create, List<Step> steps) {
      */
     record Step(ShardChangeSet changeSet, int position, boolean again) {}
 
-    /**
-     * Groups plans by the transactions that carry them out: shards to be created several together, all others, which may be in use,
-     * one by one.
-     */
+    /** Groups plans by transaction: several shards to be created together, but each existing shard, which may be in use, alone. */
     static List<List<ShardPlan>> batches(List<ShardPlan> plans, int connections) {
         List<List<ShardPlan>> batches =
                 CreationBatches.of(plans.stream().filter(ShardPlan::canShare).toList(), ShardPlan::sql, connections);
@@ -78,13 +75,13 @@ record ShardPlan(int shard, boolean create, List<Step> steps) {
         }
 
         /**
-         * Steps that share a transaction on each of the two servers.
+         * Steps that share one transaction on each of the two servers.
          *
          * @param order the order of these
          */
         record Group(FollowedSql.Order order, List<Both> steps) {
 
-            /** Whether it is one changeset that cannot run in a transaction. */
+            /** Whether the group is a single changeset that cannot run in a transaction. */
             boolean isAlone() {
                 return !steps.get(0).changeSet().inTransaction();
             }
@@ -106,7 +103,7 @@ record ShardPlan(int shard, boolean create, List<Step> steps) {
             return steps.isEmpty();
         }
 
-        /** Whether an earlier deployment died between the two: until that is finished, the copy may be unable to follow. */
+        /** Whether an earlier deployment was interrupted between the two servers; until it is finished, replication may be blocked. */
         boolean isHalfDone() {
             return steps.stream()
                     .anyMatch(step -> step.onShard().isEmpty() || step.onCopy().isEmpty());

@@ -47,10 +47,10 @@ import org.postgresql.util.PSQLException;
 import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
 
-/** The preconditions of one changeset, or of the changelog, asked of one shard. */
+/** The check of one changeset's or changelog's preconditions on one shard. */
 final class ShardQuestion {
 
-    /** Liquibase itself, which is asked what no query here answers. */
+    /** Liquibase, for preconditions that no query here covers. */
     @FunctionalInterface
     interface Liquibase {
         Optional<String> failure(
@@ -115,7 +115,7 @@ final class ShardQuestion {
         return ofOne(precondition);
     }
 
-    /** The result for an included changelog, which has its own rules for a failure. */
+    /** The result for an included changelog, which decides by its own rules what a failure means. */
     private Optional<String> contained(PreconditionContainer container)
             throws PreconditionErrorException, SQLException {
         try {
@@ -296,7 +296,7 @@ final class ShardQuestion {
         });
     }
 
-    /** A query of the changelog's, which may fail. It has the changeset's search path until it is undone. */
+    /** Runs a query of the changelog, which may fail. It has the changeset's search path until it is undone. */
     private Optional<String> query(Precondition its, String sql, String expected)
             throws PreconditionErrorException, SQLException {
         String text = ShardChangeSet.forShard(sql, Sharding.schema(shard));

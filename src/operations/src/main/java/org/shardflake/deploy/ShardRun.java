@@ -36,14 +36,14 @@ import org.shardflake.jdbc.Sql;
  */
 final class ShardRun {
 
-    /** The setting that tells changesets that the shard is new; a move's target is, too, and gets its rows afterwards. */
+    /** The setting that tells changesets that the shard is new; it is also set for a move's target, whose rows come later. */
     static final String CREATING = "SET LOCAL shardflake.creating = on";
 
-    /** Conflicts with other sessions: lock timeout, deadlock. */
+    /** The SQLSTATEs of conflicts with other sessions: lock timeout and deadlock. */
     private static final Set<String> IN_THE_WAY = Set.of("55P03", "40P01");
 
     /**
-     * SQLSTATEs of statements that work once the changesets before are committed, as they are by Liquibase: use of an enum's new value, a change of a
+     * The SQLSTATEs of statements that work once earlier changesets are committed, as Liquibase does: use of an enum's new value, a change of a
      * table with pending deferred checks.
      */
     private static final Set<String> NEEDS_COMMIT = Set.of("55P04", "55006");
@@ -106,7 +106,7 @@ final class ShardRun {
      */
     record Side(String claim, boolean isCopy) {}
 
-    /** Whether a shard's SQL may have left settings or the like in the session; the next shard then uses another connection. */
+    /** Whether a shard's SQL may have changed the session; the next shard then gets another connection. */
     boolean leftSomething() {
         return leftSomething;
     }
@@ -210,7 +210,7 @@ final class ShardRun {
         });
     }
 
-    /** The position of a transaction among those of a shard, which nearly always has only one. */
+    /** The position of a transaction among a shard's transactions, of which there is nearly always one. */
     private enum Part {
         ALL,
         FIRST,
@@ -318,7 +318,7 @@ final class ShardRun {
         return side.isPresent() && side.get().isCopy();
     }
 
-    /** The statements of an attempt at a shard, none yet. */
+    /** The statements of an attempt at a shard, empty at first. */
     Statements statements(int shard, boolean stepwise) {
         return new Statements(shard, stepwise);
     }
@@ -330,7 +330,7 @@ final class ShardRun {
         statements.flush();
     }
 
-    /** Commits what was {@link #open opened}. */
+    /** Commits the transaction that was {@link #open opened}. */
     void commit(Statements statements) throws SQLException {
         connection.commit();
         connection.setAutoCommit(true);
@@ -409,7 +409,7 @@ final class ShardRun {
         }
     }
 
-    /** Has Liquibase make SQL that depends on what the changesets before it have made. */
+    /** Lets Liquibase generate SQL that depends on the results of earlier changesets. */
     private void make(Statements statements, String schema, ShardChangeSet changeSet) throws SQLException {
         Optional<LaterSql> later = changeSet.later();
         if (later.isEmpty()) {
@@ -480,7 +480,7 @@ final class ShardRun {
         }
     }
 
-    /** Builds an index concurrently, alone, since two such builds can wait for each other. */
+    /** Builds an index concurrently, one at a time, since two such builds can wait for each other. */
     private void alone(Statements statements, String schema, String sql) throws SQLException, InterruptedException {
         for (int tried = 1; ; tried++) {
             Lock turn = tried == 1 ? turns.readLock() : turns.writeLock();
@@ -605,7 +605,7 @@ final class ShardRun {
             }
         }
 
-        /** Looks at what a changeset has done, if the statements run one by one. */
+        /** Checks the effects of a changeset, if the statements run one by one. */
         void end() throws SQLException {
             findKeyless(changeSet);
             if (isFirst && stepwise) {
@@ -705,7 +705,7 @@ final class ShardRun {
                     0);
         }
 
-        /** A failure of this shard for a reason of ours. */
+        /** A failure of this shard for a reason of Shardflake's own. */
         ShardFailure failure(String why) {
             return new ShardFailure(shard, server, changeSet, "", why, "", 0);
         }

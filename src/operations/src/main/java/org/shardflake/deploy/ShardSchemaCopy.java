@@ -27,10 +27,7 @@ import org.shardflake.Sharding;
 import org.shardflake.grants.AsOwner;
 import org.shardflake.jdbc.Sql;
 
-/**
- * Recreates the schemas of shards on another server, without rows: deploys what the shards' history says they have had, and compares
- * the results.
- */
+/** Recreates the schemas of shards on another server, without rows: deploys the changesets in the shards' history, and compares the results. */
 public final class ShardSchemaCopy {
 
     private static final String HISTORY = """
@@ -43,7 +40,7 @@ public final class ShardSchemaCopy {
              ORDER BY h.orderexecuted, h.dateexecuted
             """.formatted(ShardHistory.TABLE, DeployedSql.TABLE, ShardHistory.EARLIER);
 
-    /** Makes deferred checks run now, which would otherwise wait for the end of the changeset's own transaction and block the next one. */
+    /** Runs deferred checks immediately: otherwise they would wait for the end of the transaction, and block the next changeset. */
     private static final String COMMITTED = "SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED";
 
     /** The first version in which a new type's added values can be used in its own transaction. */
@@ -59,7 +56,7 @@ public final class ShardSchemaCopy {
             ShardDescription.sql("things.sql") + ",\n" + ShardDescription.sql("uncarried.sql");
     private static final String ROLES = ShardDescription.sql("things.sql") + "\n" + ShardDescription.sql("roles.sql");
 
-    /** A changelog may itself have created a constraint of that name. */
+    /** SQL that creates missing checks; the changelog itself may have created a constraint of that name. */
     private static final String CHECKS = """
             SELECT format('DO %L', format('BEGIN IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = %L::regclass AND conname = %L) THEN ALTER TABLE %s ADD CONSTRAINT %I %s; END IF; END',
                           format('%I.%I', n.nspname, c.relname), k.conname, format('%I.%I', n.nspname, c.relname), k.conname, pg_get_constraintdef(k.oid)))
@@ -132,9 +129,8 @@ public final class ShardSchemaCopy {
     }
 
     /**
-     * The differences the target would show if shards were created there now: why creation fails, or what differs, a list for each
-     * affected shard. Creates shards on the target and rolls that back; of equal shards, only one. The target has the source's
-     * function library.
+     * The differences that the target would show if shards were created there now, a list for each affected shard; if creation fails, the
+     * reason. Creates shards on the target and rolls that back; of equal shards, only one. The target has the source's function library.
      */
     public Map<Integer, List<String>> rehearse(ShardSet shards) throws SQLException {
         Map<Integer, List<String>> differences = new TreeMap<>();
@@ -322,7 +318,7 @@ public final class ShardSchemaCopy {
                 : statements;
     }
 
-    /** Takes away the checks that the source's shard does not have. */
+    /** Drops the checks that the source's shard does not have. */
     private void dropOtherChecks(NewShard shard) throws SQLException {
         if (!shard.changesChecks()) {
             return;
@@ -344,8 +340,8 @@ public final class ShardSchemaCopy {
     }
 
     /**
-     * The role, as in SQL, with whose rights a superuser runs what the source has recorded: the one that could have written it. None if
-     * that was a superuser, or the session has no more rights than others.
+     * The role as which a superuser runs SQL recorded on the source, quoted for SQL: the one that could have recorded it. None if that was a
+     * superuser, or the session has no more rights than others.
      *
      * @throws DeployRefusedException if everybody could have
      */
@@ -385,7 +381,7 @@ public final class ShardSchemaCopy {
                 "");
     }
 
-    /** Makes the target's tables refuse the rows that the source's refuse: these checks are not in the changelog. */
+    /** SQL that adds the source's row checks to the target's tables, as the changelog does not contain them. */
     private List<String> checks(int shard) throws SQLException {
         List<String> statements = new ArrayList<>();
         try (PreparedStatement checks = source.prepareStatement(CHECKS)) {
@@ -399,7 +395,7 @@ public final class ShardSchemaCopy {
         return statements;
     }
 
-    /** The statements that copy the names by which complete_tables tells a uid from an id. */
+    /** The statements that copy the names by which complete_tables distinguishes uid columns from id columns. */
     private List<String> uidColumn() throws SQLException {
         return exists(source, "shardflake.uid_column")
                 ? Sql.list(

@@ -45,7 +45,7 @@ final class ShardWorkers {
     private volatile boolean together = true;
 
     /**
-     * Starts nothing yet.
+     * Prepares workers without starting them.
      *
      * @param runs creates what works over a connection
      * @param done receives the number of shards done since its last call
@@ -76,7 +76,7 @@ final class ShardWorkers {
         boolean run(ShardRun run, List<S> shards) throws SQLException, InterruptedException;
     }
 
-    /** Deploys what shards need. */
+    /** Deploys the pending changesets of shards. */
     Collection<ShardFailure> deploy(List<ShardPlan> plans) throws InterruptedException {
         return inParallel(
                 ShardPlan.batches(plans, settings.connections()),
@@ -84,7 +84,7 @@ final class ShardWorkers {
                 resting(ShardRun::deploy, plan -> !plan.create()));
     }
 
-    /** Creates shards together; after one failure, which is likely to recur, it is not tried again. */
+    /** Creates shards together; gives up after one failure, which is likely to recur. */
     private boolean createTogether(ShardRun run, List<ShardPlan> batch) throws SQLException, InterruptedException {
         if (batch.size() == 1 || !together) {
             return false;
@@ -96,12 +96,12 @@ final class ShardWorkers {
         return created;
     }
 
-    /** Runs a task for each shard, all of which may be in use. */
+    /** Runs a task for each shard; the shards may be in use. */
     <S> Collection<ShardFailure> each(List<S> shards, ShardTask<S> task) throws InterruptedException {
         return inParallel(shards.stream().map(List::of).toList(), (run, batch) -> false, resting(task, shard -> true));
     }
 
-    /** Pauses after work on a shard that began at this time of {@link System#nanoTime}. */
+    /** Pauses after work on a shard that began at the given {@link System#nanoTime}. */
     static void rest(DeploySettings settings, long start) throws InterruptedException {
         double rest = (double) (System.nanoTime() - start) * settings.rest();
         TimeUnit.NANOSECONDS.sleep((long) Math.min(rest, (double) LONGEST_REST_NANOS));

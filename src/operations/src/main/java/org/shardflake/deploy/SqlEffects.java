@@ -14,7 +14,7 @@ import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
-/** The dependencies and effects of a changelog's SQL, as its text shows them. When in doubt, it depends. */
+/** Finds the dependencies and effects of a changelog's SQL from its text. When in doubt, it depends. */
 final class SqlEffects {
 
     private static final Set<String> ALTERS =
@@ -30,14 +30,14 @@ final class SqlEffects {
 
     private SqlEffects() {}
 
-    /** Whether a statement has to be the last of a message: the driver does not find the end of a body that {@code BEGIN ATOMIC} begins. */
+    /** Whether a statement must be the last of a message, since the driver does not find the end of a {@code BEGIN ATOMIC} body. */
     static boolean endsMessage(String sql) {
         return ATOMIC.matcher(sql).find();
     }
 
     /**
-     * Whether SQL has the same effect whether or not the tables before it have got their ids: the definition of a table, an index or the
-     * like. What writes rows, or changes what is there, is not plain.
+     * Whether SQL has the same effect before and after earlier tables get their ids: the definition of a table, an index or the like. What
+     * writes rows, or changes what is there, is not plain.
      */
     static boolean isPlain(String sql) {
         return statements(sql).stream().allMatch(SqlEffects::isPlain);
@@ -67,7 +67,7 @@ final class SqlEffects {
         return DEFINITIONS.contains(word(tokens, i)) || (word(tokens, i).equals("table") && !has(tokens, READS));
     }
 
-    /** Whether SQL creates no table, and changes tables only by indexes. */
+    /** Whether SQL neither creates a table nor changes one other than by indexes. */
     static boolean leavesTables(String sql) {
         return statements(sql).stream()
                 .allMatch(tokens -> MAINTENANCE.contains(word(tokens, 0))
@@ -77,14 +77,14 @@ final class SqlEffects {
                         || (word(tokens, 0).equals("alter") && word(tokens, 1).equals("type")));
     }
 
-    /** Whether SQL takes away, renames or validates a check that new tables are given. */
+    /** Whether SQL drops, renames or validates a check that new tables get. */
     static boolean changesChecks(String sql) {
         return statements(sql).stream()
                 .anyMatch(tokens -> has(tokens, Set.of("drop", "rename", "validate"))
                         && tokens.stream().anyMatch(token -> token.text().endsWith("_of_shard")));
     }
 
-    /** Whether SQL adds a check, to an existing table, under a name that new tables use. */
+    /** Whether SQL adds a check to an existing table under a name that the checks of new tables use. */
     static boolean addsChecks(String sql) {
         return statements(sql).stream()
                 .anyMatch(tokens -> word(tokens, 0).equals("alter")
@@ -92,7 +92,7 @@ final class SqlEffects {
                         && tokens.stream().anyMatch(token -> token.text().endsWith("_of_shard")));
     }
 
-    /** Whether SQL gives an enum a value that nothing can use before the end of its transaction. */
+    /** Whether SQL adds an enum value that cannot be used before the end of its transaction. */
     static boolean addsValue(String sql) {
         return statements(sql).stream()
                 .anyMatch(tokens -> word(tokens, 0).equals("alter")
@@ -101,10 +101,7 @@ final class SqlEffects {
                         && has(tokens, Set.of("add")));
     }
 
-    /**
-     * SQL that leads to the same schema inside a transaction, of a shard that has no rows and that nothing else uses; none if it would
-     * have no effect.
-     */
+    /** SQL with the same result for use inside a transaction, in a shard without rows and other users; empty if nothing is left to do. */
     static Optional<String> inTransaction(String sql) {
         List<List<Token>> statements = statements(sql);
         if (statements.size() != 1) {

@@ -33,7 +33,7 @@ final class StraySql {
      */
     record Stray(int at, StrayUse use) {}
 
-    /** The context of code: a DO block runs at once, a function when it is called. */
+    /** The context of code: a DO block runs immediately, a function when it is called. */
     private enum Place {
         STATEMENT,
         DO_BLOCK,
@@ -55,7 +55,7 @@ final class StraySql {
     /** The tokens after which a statement begins in PL/pgSQL. */
     private static final Set<String> BEFORE_STATEMENTS = Set.of(";", "begin", "then", "else", "loop");
 
-    /** Schemas that anything may name. */
+    /** Schemas that any SQL may name. */
     private static final Set<String> EVERYWHERE = Set.of(
             "pg_catalog",
             "information_schema",
@@ -64,7 +64,7 @@ final class StraySql {
             ReferenceChangelog.SCHEMA,
             ShardChangeSet.TEMPLATE_SCHEMA);
 
-    /** Words after which a name with a dot in it begins with a schema. */
+    /** Words after which a name with a dot begins with a schema. */
     private static final Set<String> BEFORE_NAMES = Set.of(
             "join",
             "table",
@@ -88,7 +88,7 @@ final class StraySql {
             "index",
             "trigger");
 
-    /** Functions whose arguments are divided by FROM. */
+    /** Functions that use FROM between their arguments. */
     private static final Set<String> FROM_INSIDE = Set.of("extract", "substring", "trim", "overlay", "position");
 
     private static final Set<String> MAKING = Set.of("create", "alter", "drop", "comment");
@@ -111,12 +111,12 @@ final class StraySql {
         return Optional.ofNullable(new StraySql(SqlTokens.of(sql), Place.STATEMENT, allowPublic, false).find());
     }
 
-    /** Like {@link #find(String, boolean)}, for changesets of reference tables, which may write to them. */
+    /** Finds stray SQL like {@link #find(String, boolean)}, but in changesets of reference tables, which may write to these. */
     static Optional<Stray> findInReference(String sql, boolean allowPublic) {
         return Optional.ofNullable(new StraySql(SqlTokens.of(sql), Place.STATEMENT, allowPublic, true).find());
     }
 
-    /** Whether SQL may leave something in its session that would affect the next shard. */
+    /** Whether SQL may change its session in a way that would affect the next shard. */
     static boolean lasts(String sql) {
         List<Token> tokens = SqlTokens.of(sql);
         for (int i = 0; i < tokens.size(); i++) {
@@ -138,7 +138,7 @@ final class StraySql {
         return false;
     }
 
-    /** Whether a statement begins here, also one inside a body in PL/pgSQL. */
+    /** Whether a statement begins here, possibly inside a body in PL/pgSQL. */
     static boolean beginsStatement(List<Token> tokens, int i) {
         return i == 0 || BEFORE_STATEMENTS.contains(tokens.get(i - 1).text());
     }
@@ -190,7 +190,7 @@ final class StraySql {
         return token.isIdentifier() ? checkName(i, token.text()) : null;
     }
 
-    /** A statement that is about a schema or an extension. */
+    /** Checks a statement that concerns a schema or an extension. */
     private @Nullable Stray checkWhole(int i) {
         if (MAKING.contains(word(i)) && is(i + 1, "schema")) {
             int name = i + 2;
@@ -247,7 +247,7 @@ final class StraySql {
         return is(first, "create") && is(first + 1, "extension");
     }
 
-    /** Whether the name that begins here is that of a table or the like, so that its first part is a schema. */
+    /** Whether a relation's name begins here, so that its first part is a schema. */
     private boolean namesRelation(int i) {
         String before = word(i - 1);
         return switch (before) {
@@ -260,7 +260,7 @@ final class StraySql {
         };
     }
 
-    /** {@code IS DISTINCT FROM x.y}, {@code extract(epoch FROM x.y)}. */
+    /** Whether FROM does not begin a clause: {@code IS DISTINCT FROM x.y}, {@code extract(epoch FROM x.y)}. */
     private boolean isInsideFrom(int from) {
         if (is(from - 1, "distinct")) {
             return true;
@@ -275,7 +275,7 @@ final class StraySql {
         return false;
     }
 
-    /** The ON of an index, a trigger, a policy or a rule, and not of a join. */
+    /** Whether ON belongs to an index, a trigger, a policy or a rule, and not to a join. */
     private boolean isOnTable(int on) {
         if (!MAKING.contains(word(first))) {
             return false;
@@ -331,7 +331,7 @@ final class StraySql {
         return followsSchema(i) && isStray(token.text()) ? names(i, token.text()) : null;
     }
 
-    /** Whether SQL that is put together here, out of parts, may write to a reference table. */
+    /** Whether SQL that is assembled here at run time may write to a reference table. */
     private boolean writesReference(int execute) {
         boolean writes = false;
         boolean names = false;
@@ -344,7 +344,7 @@ final class StraySql {
         return writes && names;
     }
 
-    /** The first of some relations to which code writes. */
+    /** The first of the given relations that code writes to. */
     static Optional<String> writesTo(String code, Set<String> relations) {
         StraySql sql = new StraySql(SqlTokens.of(code), Place.FUNCTION, true, false);
         for (int i = 0; i < sql.tokens.size(); i++) {
@@ -393,7 +393,7 @@ final class StraySql {
         return SHARD.matcher(schema).matches() || (!allowPublic && schema.equals("public"));
     }
 
-    /** {@code IN SCHEMA x}, {@code CREATE SCHEMA IF NOT EXISTS x}. */
+    /** Whether a schema's name comes next: {@code IN SCHEMA x}, {@code CREATE SCHEMA IF NOT EXISTS x}. */
     private boolean followsSchema(int i) {
         int before = i - 1;
         while (before > 0
@@ -407,7 +407,9 @@ final class StraySql {
         return TRANSACTION_CONTROL.contains(word(i)) || (is(i, "prepare") && is(i + 1, "transaction"));
     }
 
-    /** {@code SET [LOCAL] search_path}, {@code SET SCHEMA}, {@code RESET}, unless to the shard's own. */
+    /**
+     * Whether the search_path is set here to anything but the shard's own: {@code SET [LOCAL] search_path}, {@code SET SCHEMA}, {@code RESET}.
+     */
     private boolean setsSearchPath(int i) {
         if (is(i, "discard") && is(i + 1, "all")) {
             return true;
@@ -435,7 +437,7 @@ final class StraySql {
         return value < tokens.size() && tokens.get(value).text().startsWith(ShardChangeSet.TEMPLATE_SCHEMA);
     }
 
-    /** The body of a function or a DO block, or what PL/pgSQL executes. */
+    /** Whether a string is code: the body of a function or a DO block, or SQL that PL/pgSQL executes. */
     static boolean isCode(List<Token> tokens, int i) {
         if (i == 0) {
             return false;

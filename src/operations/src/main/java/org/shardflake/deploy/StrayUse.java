@@ -10,19 +10,19 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 
 /**
- * A use, by a changeset, of something that isn't its shard's own.
+ * A changeset's use of something that does not belong to its shard.
  *
  * @param what the use, as the predicate of a sentence about the changeset
  * @param advice what helps, if that is a command
  */
 record StrayUse(String what, @Nullable Advice advice) {
 
-    /** The use, as a whole sentence. */
+    /** Names the changeset, in a whole sentence. */
     StrayUse of(String changeSet) {
         return new StrayUse("changeset %s %s".formatted(changeSet, what), advice);
     }
 
-    /** The advice of several uses together. */
+    /** Combines the advice of several uses. */
     static Optional<Advice> advice(List<StrayUse> uses) {
         return uses.stream()
                 .flatMap(use -> Optional.ofNullable(use.advice).stream())

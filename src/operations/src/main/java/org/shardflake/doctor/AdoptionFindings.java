@@ -16,7 +16,7 @@ import org.shardflake.adopt.AdoptionStatus;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.move.OpenAdoptions.OpenAdoption;
 
-/** Finds adoptions that are not done, which keep shards from being moved, and those that are left behind. */
+/** Finds unfinished adoptions, which keep shards from being moved, and those that have been left behind. */
 final class AdoptionFindings {
 
     private AdoptionFindings() {}

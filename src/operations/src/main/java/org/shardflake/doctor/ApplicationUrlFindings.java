@@ -18,7 +18,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** Whether the URLs for applications lead to the servers that have them. */
+/** Finds URLs for applications that do not lead to the server that has them. */
 final class ApplicationUrlFindings {
 
     private static final String CHECK = "application-url";
@@ -37,7 +37,7 @@ final class ApplicationUrlFindings {
         return findings;
     }
 
-    /** Reads only, so a pooler will do. */
+    /** Checks one server's URL for applications; only reads, so a pooler is good enough. */
     private static Optional<Finding> find(String server, ServerFacts facts, ServerUrl url) {
         try (Connection connection = url.toRead(() -> {}).connect("shardflake doctor")) {
             boolean isCopy = ServerFacts.identity(connection).equals(facts.identity());

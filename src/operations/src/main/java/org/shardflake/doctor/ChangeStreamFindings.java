@@ -16,7 +16,7 @@ import org.shardflake.changes.ChangeStreamStatus;
 import org.shardflake.changes.ServerStream;
 import org.shardflake.jdbc.Plural;
 
-/** Whether the change stream has each shard's tables where the shard is, and nowhere else. */
+/** Finds servers whose change stream has too many or too few tables of shards. */
 final class ChangeStreamFindings {
 
     private ChangeStreamFindings() {}

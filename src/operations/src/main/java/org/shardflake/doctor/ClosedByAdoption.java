@@ -20,7 +20,7 @@ import org.shardflake.adopt.Slices;
 import org.shardflake.jdbc.Plural;
 
 /**
- * Tells shards that a server refuses writes to because they have come back to an old database from those that nothing explains.
+ * Separates the shards that refuse writes because they have come back to an old database from those that nothing explains.
  *
  * <p>A command may close and open shards while doctor looks. A shard is on the old database's record before its server refuses writes, and until that accepts
  * them again. So the record is read twice after the servers have been asked, and servers are asked again in between.
@@ -30,7 +30,7 @@ final class ClosedByAdoption {
     private final List<Slices> before;
     private final List<Slices> slices;
     private final boolean isWorkedOn;
-    /** Why an old database does not say which shards have come back. */
+    /** The reason why an old database does not report the shards that have come back. */
     private final Optional<String> problem;
 
     /**
@@ -57,7 +57,7 @@ final class ClosedByAdoption {
                 .toList();
     }
 
-    /** The findings about shards that the old databases have on record. */
+    /** The findings about shards that the old databases have reported. */
     List<Finding> explain(String server, ShardSet shards) {
         List<Finding> findings = new ArrayList<>();
         ShardSet back = with(shards, Slices::back);
@@ -103,7 +103,7 @@ final class ClosedByAdoption {
         return findings;
     }
 
-    /** The shards that the old databases did not have on record at any time: their servers may just have been told to accept writes again. */
+    /** The shards that no old database has reported at any time; their servers may be about to accept writes again. */
     ShardSet unexplained(ShardSet shards) {
         return filter(shards, shard -> !isOnRecord(before, shard) && !isOnRecord(slices, shard));
     }
@@ -113,7 +113,7 @@ final class ClosedByAdoption {
                 .anyMatch(its -> its.back().contains(shard) || its.closed().contains(shard));
     }
 
-    /** Whether only a person can say that a shard may be opened: it may have come back, or be about to. */
+    /** Whether only a person can decide that a shard may be opened: it may have come back, or be about to. */
     boolean needsPerson() {
         return problem.isPresent() || !slices.isEmpty() || !before.isEmpty();
     }

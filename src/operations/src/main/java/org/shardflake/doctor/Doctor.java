@@ -118,7 +118,7 @@ public final class Doctor {
         });
     }
 
-    /** With one session for each server and the catalog, where not several are needed at a time. */
+    /** Runs work with one session for each server and the catalog, where several are not needed. */
     private <T> T inKeptSessions(Sql.Task<T, InterruptedException> work) throws InterruptedException {
         try (KeptSessions.Keeping keeping = sessions.keep()) {
             return Sql.translating(work);
@@ -145,7 +145,7 @@ public final class Doctor {
                         "before a move: " + WorkerSettings.REMEDY)));
     }
 
-    /** Rows of other shards. Reads all tables without a check known to hold, so it takes time. */
+    /** Finds rows that belong to other shards. Reads all tables without a check known to hold, so it takes time. */
     public List<Finding> examineRows() throws InterruptedException {
         return inKeptSessions(() -> {
             List<Finding> findings = new ArrayList<>();
@@ -155,7 +155,8 @@ public final class Doctor {
     }
 
     /**
-     * Examines only what a failover, a restore or a killed command can leave behind: which server has which shard and takes its writes, and moves.
+     * Examines only what a failover, a restore or a killed command can leave behind: which server has each shard and accepts its writes, and
+     * moves.
      */
     public List<Finding> examineOwnership() throws InterruptedException {
         return inKeptSessions(() -> {
@@ -286,7 +287,7 @@ public final class Doctor {
         });
     }
 
-    /** The shards of moves that cannot be brought anywhere by what is known. */
+    /** The shards of moves that are at a state which cannot be derived from what is known. */
     private static Set<Integer> movingElsewhere(ObservedState observed, List<Stale> stale) {
         Set<Integer> left = new HashSet<>();
         observed.moves().stream()
@@ -317,7 +318,7 @@ public final class Doctor {
         }
     }
 
-    /** Whether the database lacks changesets; false for a role that may not see them. */
+    /** Whether the database lacks changesets; false if the role may not read them. */
     private static boolean lacksChanges(Connection connection) throws SQLException {
         return Sql.isTrue(connection, "SELECT has_table_privilege('shardflake_catalog.databasechangelog', 'SELECT')")
                 && !CatalogSchema.missing(connection).isEmpty();
@@ -342,7 +343,7 @@ public final class Doctor {
                 facts);
     }
 
-    /** The moves whose end the history has, as tag prefixes; and the forgotten ones. */
+    /** The tag prefixes of moves whose end is in the history or that were forgotten. */
     private Set<String> endedMoves() throws SQLException {
         Set<String> ended = new HashSet<>(forgotten);
         try (Connection connection = catalogUrl.connect("shardflake doctor")) {
@@ -354,7 +355,7 @@ public final class Doctor {
         return ended;
     }
 
-    /** Asks the servers, and leaves out those of other installations, whose shards we would otherwise take. */
+    /** Reads the facts of all servers, except servers of other installations, whose shards must not be taken over. */
     private Map<String, ServerFacts> askServers(ShardMap map, List<Finding> findings)
             throws SQLException, InterruptedException {
         Map<String, ServerFacts> facts = ask(map, findings);

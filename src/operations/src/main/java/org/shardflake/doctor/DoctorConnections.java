@@ -21,7 +21,7 @@ final class DoctorConnections {
 
     private static final String APPLICATION = "shardflake doctor";
 
-    /** The time that a fix waits for the application, which in turn waits behind the fix. */
+    /** Limits a fix's wait for locks, since the application waits behind the fix. */
     private static final String PATIENCE = "SET lock_timeout = '5s'";
 
     private final ServerUrl catalog;
@@ -40,12 +40,12 @@ final class DoctorConnections {
         void run(Connection connection) throws SQLException;
     }
 
-    /** The adoptions that are not done, as their old databases describe them. */
+    /** The unfinished adoptions, as their old databases describe them. */
     List<AdoptionStatus> adoptions() {
         return AdoptionStatus.of(new OpenAdoptions(catalog).list(), oldDatabases);
     }
 
-    /** When shards were given to a server, or to others, as a message says it. */
+    /** The text for a message about when shards were given to a server or taken from it. */
     String placedAt(String server, ShardSet shards) {
         return PlacementTimes.read(catalog, server, shards).inText();
     }
@@ -62,7 +62,7 @@ final class DoctorConnections {
     }
 
     /**
-     * Works on shards while the catalog keeps them in place and out of moves.
+     * Runs work on shards while the catalog keeps them where they are and out of moves.
      *
      * @param isOwner whether the shards must be on the server, or else on others
      * @throws DoctorException if they are not
@@ -91,7 +91,7 @@ final class DoctorConnections {
         }
     }
 
-    /** Works on a server unless the catalog has a move with this tag. */
+    /** Runs work on a server unless the catalog has a move with this tag. */
     void unlessMoving(String tag, String server, Work work) throws SQLException {
         try (Connection connection = catalog.connect(APPLICATION)) {
             if (Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM shardflake_catalog.move WHERE tag = ?)", tag)) {

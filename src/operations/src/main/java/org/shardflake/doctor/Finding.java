@@ -32,7 +32,7 @@ public final class Finding {
         return new Finding(severity, server, check, found, Advice.of(remedy), null);
     }
 
-    /** A finding that the doctor can fix without risk to rows. */
+    /** This finding with a fix that puts no rows at risk. */
     Finding with(Fix safe) {
         return new Finding(severity, server, check, found, remedy, safe);
     }
@@ -60,12 +60,12 @@ public final class Finding {
         return remedy;
     }
 
-    /** Whether {@link #fix} can fix it. */
+    /** Whether {@link #fix} can fix the finding. */
     public boolean isFixable() {
         return fix != null;
     }
 
-    /** Fixes it. */
+    /** Fixes the finding. */
     public void fix() {
         if (fix == null) {
             throw new IllegalStateException("%s of %s has no fix that is safe".formatted(check, server));

@@ -20,7 +20,7 @@ import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** Whether gateways have followed the shards, as far as the catalog knows. */
+/** Finds gateways that the catalog knows to be behind the shard map. */
 final class GatewayFindings {
 
     private GatewayFindings() {}

@@ -16,12 +16,14 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** Finds remains on hosts of a failover server from the time when each was the primary. */
+/** Finds remains on the hosts of a failover server from when each was the primary. */
 final class HostFindings {
 
     private static final int CONNECT_TIMEOUT_SECONDS = 3;
 
-    /** Slots that a primary had of moves and reference tables, and kept when it became a standby; none that it keeps for its primary. */
+    /**
+     * Finds slots of moves and reference tables that a former primary has kept as a standby, except those that it keeps for its own primary.
+     */
     private static final String STALE_SLOTS = """
               FROM pg_replication_slots s
              WHERE pg_is_in_recovery() AND NOT active AND slot_name ~ '^shardflake_(m[0-9]+_[0-9a-f]+_(forward|reverse)|r[0-9]+_[0-9a-f]{6}_[0-9a-f]{8})$'
@@ -83,7 +85,7 @@ final class HostFindings {
         return hosts;
     }
 
-    /** The host, or empty if it does not answer. */
+    /** The state of a host, or empty if it does not answer. */
     private static Optional<Host> host(ServerUrl url, int position) {
         PGSimpleDataSource all = url.dataSource();
         String name = all.getServerNames()[position] + ":" + all.getPortNumbers()[position];

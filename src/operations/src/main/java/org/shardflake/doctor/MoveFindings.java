@@ -45,7 +45,7 @@ final class MoveFindings {
 
     private static final long LOOK_AGAIN_MILLIS = 2000;
 
-    /** Whether a shard refuses writes; no row if it is not here or has no table with a fence here. */
+    /** Whether a shard refuses writes; returns no row if the shard, or a table with a fence, is not here. */
     private static final String CLOSED =
             "SELECT shardflake.is_fenced(?) WHERE EXISTS (SELECT FROM shardflake.fences(?) WHERE present)";
 
@@ -108,7 +108,7 @@ final class MoveFindings {
         return idle;
     }
 
-    /** Shards left in the middle of a cutover, or that do not take writes exactly where the map has them. */
+    /** The shards left in the middle of a cutover, or not accepting writes exactly where the map has them. */
     private ShardSet unsettled(Move move) throws SQLException {
         Set<Integer> unsettled = new TreeSet<>();
         move.shardSet(ShardPhase.CUTTING_OVER).stream().forEach(unsettled::add);
@@ -183,7 +183,7 @@ final class MoveFindings {
         }
     }
 
-    /** Parts of a move that a server lost in a restore or failover. */
+    /** Finds parts of a move that a server lost in a restore or failover. */
     private void missingParts() {
         for (Move move : observed.moves()) {
             if (observed.following().contains(move.tag())) {
@@ -289,7 +289,7 @@ final class MoveFindings {
         findings.addAll(found.values());
     }
 
-    /** Reasons why servers cannot follow each other. Looks twice, since moves continue and a restarted worker takes a moment. */
+    /** The reasons why servers cannot follow each other, by move. Looks twice, since moves continue and a restarted worker takes a moment. */
     private Map<String, Finding> problems() throws InterruptedException {
         Map<String, Finding> problems = problems(observed.moves());
         if (!problems.isEmpty()) {

@@ -75,7 +75,7 @@ record ObservedState(
                 && !isMoving(shard);
     }
 
-    /** Moves that servers have parts of but the catalog never had, so it may be older than they are. */
+    /** Moves that servers know and the catalog never had, which suggests that the catalog is older. */
     Set<String> unknownMoves() {
         Set<String> unknown = new TreeSet<>();
         facts.values()
@@ -86,7 +86,7 @@ record ObservedState(
         return unknown;
     }
 
-    /** Whether the catalog had a move that has ended. */
+    /** Whether the catalog once had this move, which has ended. */
     boolean isOver(String tag) {
         return endedMoves.contains(tag) || endedMoves.contains(tag.replaceFirst("_.*", ""));
     }
@@ -95,7 +95,7 @@ record ObservedState(
         return moves.stream().anyMatch(move -> move.shardSet().contains(shard));
     }
 
-    /** The highest claim of a move that a server obeys; 0 if none knows the move. */
+    /** The highest claim that a server accepts for a move; 0 if none knows the move. */
     long claimOnServers(String tag) {
         return facts.values().stream()
                 .mapToLong(server -> server.claims().getOrDefault(tag, 0L))
@@ -120,7 +120,7 @@ record ObservedState(
     }
 
     /**
-     * Whether a server has got a shard of a move, or given it up, with an epoch that the catalog cannot know. A shard is given up during an
+     * Whether a server has received or given up a shard of a move with an epoch that the catalog cannot know yet. A shard is given up during an
      * attempt, which the catalog counts before and after.
      */
     boolean isNewerOnServers(Move move, int shard) {
@@ -142,13 +142,13 @@ record ObservedState(
                 || move.shardSet(ShardPhase.CUTTING_OVER).contains(shard);
     }
 
-    /** Whether both servers have all that lets them follow each other, which none has that was restored. */
+    /** Whether both servers still have everything that they need to follow each other, which a restored server never has. */
     boolean isIntact(Move move) {
         return missingParts(move, move.source(), "forward", "reverse").isEmpty()
                 && missingParts(move, move.target(), "reverse", "forward").isEmpty();
     }
 
-    /** The objects that a server lacks for a move that follows. */
+    /** The objects that a server lacks for a following move. */
     List<Remnant> missingParts(Move move, String server, String out, String in) {
         String stream = "shardflake_" + move.tag() + "_";
         List<Remnant> missing = new ArrayList<>(List.of(
@@ -161,7 +161,7 @@ record ObservedState(
         return missing;
     }
 
-    /** The servers that could not be read, for messages; empty if all could. */
+    /** The servers that could not be read, for messages; empty if there are none. */
     String silent() {
         return map.servers().stream()
                 .map(Server::name)
@@ -169,13 +169,13 @@ record ObservedState(
                 .collect(Collectors.joining(", "));
     }
 
-    /** Whether a server would remember a move. */
+    /** Whether a server would remember moves. */
     boolean remembers(String server) {
         ServerFacts its = facts.get(server);
         return its != null && its.remembers();
     }
 
-    /** Shards whose history a server has, but not the schema. */
+    /** Shards that are in a server's history although their schema is missing. */
     ShardSet historyOfGone(String server) {
         ServerFacts its = facts.get(server);
         return its == null ? ShardSet.of() : its.historyOfGone();
@@ -187,7 +187,7 @@ record ObservedState(
         return state != null && state.takesWrites();
     }
 
-    /** Whether the move exists or a split is about to begin it. */
+    /** Whether the move exists or a split is about to create it. */
     boolean hasMove(String tag) {
         return moves.stream().anyMatch(move -> move.tag().equals(tag))
                 || splits.stream().anyMatch(split -> split.tag().equals(tag));

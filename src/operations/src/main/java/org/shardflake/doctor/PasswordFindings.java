@@ -18,14 +18,14 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.replication.ReplicationLogin;
 
 /**
- * Finds roles of moves and reference tables whose password has an end. A subscription that is connected stays connected after that, and
- * fails at its next interruption.
+ * Finds roles of moves and reference tables whose password expires. A subscription that is connected stays connected after that, and fails at
+ * its next interruption.
  */
 final class PasswordFindings {
 
     private static final String OURS = "'^shardflake_[mr][0-9]+_'";
 
-    /** The users in connection strings that {@code ServerUrl.conninfo} has written. */
+    /** Reads the users from connection strings that {@code ServerUrl.conninfo} has written. */
     private static final String SUBSCRIPTIONS = """
             SELECT subslotname, regexp_replace(substring(subconninfo FROM '(?:^| )user=''((?:[^''\\\\]|\\\\.)*)'''), '\\\\(.)', '\\1', 'g')
               FROM pg_subscription
@@ -33,7 +33,7 @@ final class PasswordFindings {
                AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
             """.formatted(OURS);
 
-    /** Also finds the role of a subscriber whose connection strings are hidden, while it is connected. */
+    /** Finds roles with an expiring password, including the connected role of a subscriber whose connection strings are hidden. */
     private static final String EXPIRING = """
             SELECT rolname, format('%%I', rolname), to_char(rolvaliduntil AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'), rolvaliduntil <= now()
               FROM pg_roles

@@ -19,8 +19,8 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * The times at which the shard map last gave a server shards, or gave them to others, by the history in the catalog. What is wrong with a shard because
- * of its place was not wrong before.
+ * The times at which the shard map last gave shards to a server or took them away, from the catalog's history. What is wrong with a shard
+ * because of its place was not wrong before.
  */
 public final class PlacementTimes {
 
@@ -61,14 +61,14 @@ public final class PlacementTimes {
         return new PlacementTimes(shards, times);
     }
 
-    /** The time of the first of them; empty if one of the shards has been in its place from the beginning. */
+    /** The earliest of the times; empty if one of the shards has been in its place from the beginning. */
     public Optional<Instant> first() {
         return times.size() < shards.size()
                 ? Optional.empty()
                 : times.values().stream().min(Comparator.naturalOrder());
     }
 
-    /** In parentheses after a blank; empty if one of the shards has been in its place from the beginning. */
+    /** The times in parentheses after a blank; empty if one of the shards has been in its place from the beginning. */
     String inText() {
         return times.size() < shards.size()
                 ? ""

@@ -11,7 +11,7 @@ import java.util.Map;
 import org.shardflake.reference.ReferenceCheck;
 import org.shardflake.server.ServerUrl;
 
-/** Whether all servers have the same reference tables, and get what is written to them. */
+/** Finds servers whose reference tables differ, or that do not receive writes to them. */
 final class ReferenceFindings {
 
     private ReferenceFindings() {}

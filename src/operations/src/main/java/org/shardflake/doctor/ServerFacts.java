@@ -24,7 +24,7 @@ import org.shardflake.sql.FunctionLibrary;
 import org.shardflake.sql.InstallationIdentity;
 
 /**
- * A server's facts about itself, read at once.
+ * A server's facts about itself, read in one query.
  *
  * @param version its major version
  * @param identity distinguishes databases, whatever their URL; the same for a copy
@@ -96,10 +96,10 @@ record ServerFacts(
         }
     }
 
-    /** The problem of a move's slot or subscription. */
+    /** A problem of a move's slot or subscription. */
     record StreamTrouble(String tag, String stream, String found) {}
 
-    /** A stream is {@code shardflake_TAG_DIRECTION}, and a move's tag is {@code mNUMBER_RANDOM}. */
+    /** Finds objects of moves: a stream is named {@code shardflake_TAG_DIRECTION}, and a move's tag is {@code mNUMBER_RANDOM}. */
     private static final String REMNANTS = """
             WITH own AS (
                 SELECT 'SUBSCRIPTION' AS kind, subname::text AS name FROM pg_subscription
@@ -196,7 +196,7 @@ record ServerFacts(
                 MachineMemory.read(connection));
     }
 
-    /** The identity of a database; without permission to ask, one unlike any other. */
+    /** The identity of a database; unique in each call if the role may not read it. */
     static String identity(Connection connection) throws SQLException {
         String server = Sql.systemIdentifier(connection)
                 .orElseGet(() -> UUID.randomUUID().toString());
@@ -256,8 +256,8 @@ record ServerFacts(
     }
 
     /**
-     * Finds streams with trouble in two readings, since PostgreSQL starts a subscription's worker at most every wal_retrieve_retry_interval, 5 s by
-     * default.
+     * Finds streams that have problems in two readings, since PostgreSQL starts a subscription's worker at most every
+     * wal_retrieve_retry_interval, 5 s by default.
      */
     private static List<StreamTrouble> streamTroubles(Connection connection) throws SQLException {
         List<StreamTrouble> first = readStreamTroubles(connection);

@@ -20,7 +20,7 @@ import org.shardflake.doctor.ServerFacts.IdSequence;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.sql.FunctionLibrary;
 
-/** Checks whether servers are what their URL promises, and set up for ids and moves. */
+/** Checks whether servers are what their URLs promise, and whether they are set up for ids and moves. */
 final class ServerFindings {
 
     private static final long CLOCKS_APART_MILLIS = 1000;
@@ -62,7 +62,7 @@ final class ServerFindings {
         });
     }
 
-    /** Compares the clocks with ours, so that a single wrong clock is named instead of all the others. */
+    /** Compares the servers' clocks with this machine's, so that a single wrong clock is named instead of all the others. */
     private void clocks() {
         observed.facts().forEach((server, facts) -> {
             long apart = Math.max(0, Math.abs(facts.clockMillis()) - facts.clockDoubtMillis());
@@ -146,7 +146,10 @@ final class ServerFindings {
         }
     }
 
-    /** An installation none of whose servers remembers it is of an older version, or was made without commands, and learns it by the next one. */
+    /**
+     * Whether other servers remember the installation; if none does, it was created by an older version or without commands, and the next
+     * command records it.
+     */
     private boolean othersRemember() {
         return observed.facts().values().stream()
                 .anyMatch(facts -> facts.installation().isPresent());

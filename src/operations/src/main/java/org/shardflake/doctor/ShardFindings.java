@@ -37,10 +37,10 @@ import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Split;
 
-/** Checks whether servers have the shards that the map gives them, take their writes, and take none of others. */
+/** Checks whether servers have the shards that the map gives them, accept their writes, and accept no writes to others. */
 final class ShardFindings {
 
-    /** The remedy where no command can be trusted. */
+    /** The beginning of a remedy for when no command can be trusted. */
     static final String PERSON = "a person must decide: ";
 
     /** The remedy for a catalog that is older than the servers. */
@@ -51,7 +51,7 @@ final class ShardFindings {
     private static final String FIRST_SETTLE =
             "nothing is opened or closed while the catalog may be older than the servers: first resolve the findings that say so";
 
-    /** Limit on the doubtful shards, and the copies, that are examined; the rest follow once these are resolved. */
+    /** The maximum number of doubtful shards and copies that are examined; the others follow once these are resolved. */
     private static final int LOOKED_INTO = 20;
 
     private static final String KEEP_LATER = """
@@ -125,7 +125,7 @@ final class ShardFindings {
         return verdicts.fits(state.shard()) && !observed.owner(state.shard()).equals(server);
     }
 
-    /** Shards for which one server is known to have the newer rows. */
+    /** Reports shards for which a single server is known to have newer rows. */
     private void behind() {
         record Place(String server, boolean isOwner, String why) {}
         Map<Place, List<Integer>> shards = new LinkedHashMap<>();
@@ -387,7 +387,7 @@ final class ShardFindings {
         }
     }
 
-    /** A copy that takes no writes stays unchanged, so its server's current contents are all there is to compare. */
+    /** Examines closed copies, which do not change: comparing them with their server's current contents is enough. */
     private void copies(String server, ShardSet shards) throws SQLException {
         Optional<Split> split = observed.splits().stream()
                 .filter(some -> some.target().equals(server))

@@ -16,7 +16,7 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
-/** Examines the copies of the few shards that have several. For one thread. */
+/** Examines the copies of shards that have several. For one thread. */
 final class ShardRows {
 
     /** The size beyond which copies are left for a person to compare. */
@@ -61,7 +61,7 @@ final class ShardRows {
         return known;
     }
 
-    /** The number of rows in a copy, and when the newest of their ids was made. */
+    /** A description of a copy: its number of rows, and the time of its newest id. */
     String describe(String server, int shard) throws SQLException {
         return read(server, connection -> {
             long rows = 0;
@@ -91,7 +91,7 @@ final class ShardRows {
         });
     }
 
-    /** Whether another server has every row, unchanged, of a copy that takes no writes; unknown counts as no. */
+    /** Whether another server has every row of a closed copy, unchanged; false if unknown. */
     boolean hasAllOf(String copy, String owner, int shard) throws SQLException {
         return read(
                 copy,

@@ -36,12 +36,12 @@ public record ShardState(int shard, int tables, int unguarded, int closed, int o
         return new ShardState(row.getInt(1), row.getInt(2), row.getInt(3), row.getInt(4), row.getInt(5), row.getInt(6));
     }
 
-    /** Whether some table takes writes. */
+    /** Whether any table accepts writes. */
     public boolean takesWrites() {
         return open + unguarded > 0;
     }
 
-    /** Whether some table refuses writes. */
+    /** Whether any table refuses writes. */
     public boolean refusesWrites() {
         return closed > 0;
     }

@@ -72,12 +72,12 @@ final class ShardVerdicts {
         return of(shard) instanceof Fits fits && fits.isProven();
     }
 
-    /** Whether the map may be wrong, so that nothing may be opened, closed or removed by it. */
+    /** Whether the map may be wrong, so that nothing may be opened, closed or removed because of it. */
     boolean isMapInDoubt() {
         return verdicts.values().stream().anyMatch(Verdict::isInDoubt);
     }
 
-    /** The server that has a shard, as far as that is known. */
+    /** The server that has a shard, as far as it is known. */
     String server(int shard) {
         return of(shard) instanceof Behind behind ? behind.server() : observed.owner(shard);
     }
@@ -106,7 +106,7 @@ final class ShardVerdicts {
         return reasons;
     }
 
-    /** Whether a shard was deployed but no server has it any more. */
+    /** Whether a shard was deployed but no server has it. */
     boolean isAnyLost() {
         return all(Missing.class).values().stream()
                 .anyMatch(missing -> !missing.wasDeployed().isEmpty());
@@ -134,7 +134,7 @@ final class ShardVerdicts {
             return remembered.get(server);
         }
 
-        /** The copies opened with the highest epoch. */
+        /** The copies that were opened with the highest epoch. */
         List<String> newest() {
             long highest = copies.stream()
                     .mapToLong(server -> opened(of(server)))
@@ -210,8 +210,8 @@ final class ShardVerdicts {
     }
 
     /**
-     * A shard in the middle of a cutover of which the catalog does not know. The server that gave it up has every row, since no one has
-     * opened it elsewhere: the servers have all parts of the move, so none of them was restored.
+     * The verdict for a shard in the middle of a cutover that the catalog does not know of. The server that gave it up has every row, since no
+     * one has opened it elsewhere: the servers have all parts of the move, so none of them was restored.
      */
     private Optional<Verdict> givenUpMeanwhile(Case it) {
         long last = it.lastRemembered();
@@ -313,7 +313,7 @@ final class ShardVerdicts {
                         it.copies().size() == 1 ? only + " has" : String.join(" and ", it.copies()) + " have"));
     }
 
-    /** The evidence that the shard existed there, if any. */
+    /** The evidence that the shard once existed there, if any. */
     private String wasDeployed(Case it) {
         if (observed.historyOfGone(it.owner()).contains(it.shard())) {
             return "%s has its history".formatted(it.owner());

@@ -18,14 +18,14 @@ import org.shardflake.move.MovePhase;
 import org.shardflake.move.RestoredCatalog.Reached;
 
 /**
- * Moves that have gone on, or have ended, since the moment to which the catalog was restored.
+ * Moves that have progressed or ended since the moment to which the catalog was restored.
  *
  * <p>Three things show it, each of which a live catalog has before the servers do: an epoch of one of the move's shards, the claim that
  * the servers obey, and the phase in which the servers have the move's objects at all.
  */
 final class StaleMoves {
 
-    /** A move that the catalog has at an earlier state, with the evidence and the state on the servers. */
+    /** A move for which the catalog has an earlier state, with the state on the servers and the evidence for it. */
     record Stale(Reached reached, String why) {}
 
     private StaleMoves() {}
@@ -73,8 +73,8 @@ final class StaleMoves {
     }
 
     /**
-     * Whether the source was restored, too, or failed over, and lost its slot: the target's copies may then have rows that it lacks. The end of
-     * a move drops what goes back before what goes forward.
+     * Whether the source was restored as well, or failed over, and lost its slot: the target's copies may then have rows that the source lacks.
+     * The end of a move drops what goes back before what goes forward.
      */
     private static boolean hasLostItsSource(ObservedState observed, Move move) {
         return has(observed, move.target(), move, Kind.SLOT, "reverse")

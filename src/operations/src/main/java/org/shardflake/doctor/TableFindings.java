@@ -25,7 +25,7 @@ import org.shardflake.grants.RowSecurity;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
-/** Finds where rows can be, or are, in the wrong place. */
+/** Finds tables whose rows are, or can get, in the wrong place. */
 final class TableFindings {
 
     private static final String RELATIVES = """
@@ -106,7 +106,7 @@ final class TableFindings {
         return findings;
     }
 
-    /** Reports objects that the role cannot see, in which problems stay undetected. */
+    /** Reports objects that the role cannot see, as problems there stay undetected. */
     private static void addHidden(Connection connection, String server, List<Finding> findings) throws SQLException {
         List<String> hidden = RowSecurity.hidden(connection);
         if (!hidden.isEmpty()) {
@@ -142,7 +142,7 @@ final class TableFindings {
         return Sql.list(connection, sql, row -> row.getString(1));
     }
 
-    /** Reads the tables of all shards that have foreign keys, or no check known to hold. */
+    /** Reads the tables of all shards that have foreign keys or lack a valid check. */
     static List<Finding> ofRows(ObservedState observed, DoctorConnections access) {
         List<Finding> findings = new ArrayList<>();
         for (Map.Entry<String, ServerFacts> one : observed.facts().entrySet()) {

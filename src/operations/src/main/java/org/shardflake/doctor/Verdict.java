@@ -15,13 +15,13 @@ sealed interface Verdict {
     record Fits(boolean isProven) implements Verdict {}
 
     /**
-     * The catalog is older than the servers: the shard is elsewhere, or its epoch has advanced.
+     * The catalog is older than the servers: the shard is elsewhere, or its epoch is higher.
      *
      * @param epoch the epoch that the map must have for it
      */
     record Behind(String server, long epoch, String why) implements Verdict {}
 
-    /** The servers' contents do not decide it. */
+    /** The servers' contents do not show where the shard is. */
     record Doubtful(String why) implements Verdict {}
 
     /**
@@ -32,10 +32,10 @@ sealed interface Verdict {
      */
     record Missing(String silent, String wasDeployed) implements Verdict {}
 
-    /** A move has the shard, or it was placed just now. */
+    /** A move has the shard, or the shard was placed a moment ago. */
     record Unsettled() implements Verdict {}
 
-    /** Whether nothing may be opened, closed or removed in this state. */
+    /** Whether nothing may be opened, closed or removed with this verdict. */
     default boolean isInDoubt() {
         return this instanceof Behind || this instanceof Doubtful;
     }

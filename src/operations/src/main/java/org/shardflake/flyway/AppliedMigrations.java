@@ -21,8 +21,8 @@ import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
 
 /**
- * A history that Flyway has recorded in a database, also as a YAML file. Shards whose tables were planned after that database take it over: each of
- * its versions then counts as one that a shard has had.
+ * A history that Flyway has recorded in a database, also stored as a YAML file. Shards whose tables were planned after that database take it
+ * over: each of its versions then counts as one that a shard has had.
  *
  * <pre>
  * table: public.flyway_schema_history
@@ -36,10 +36,10 @@ import org.snakeyaml.engine.v2.api.DumpSettings;
  */
 public record AppliedMigrations(String table, List<Applied> migrations) {
 
-    /** The columns by which Flyway's history is known, whatever the name of its table: the text of an array in SQL. */
+    /** The columns that identify a table as Flyway's history whatever its name, as the text of a SQL array. */
     public static final String COLUMNS = "'{installed_rank,version,description,type,script,checksum,success}'";
 
-    /** The number of these columns. */
+    /** The number of columns in {@link #COLUMNS}. */
     public static final int COLUMN_COUNT = 7;
 
     private static final String HEAD =
@@ -61,7 +61,7 @@ public record AppliedMigrations(String table, List<Applied> migrations) {
             Optional<Integer> checksum,
             boolean isDone) {
 
-        /** Whether versions up to this one were there before Flyway. */
+        /** Whether this line is the baseline: versions up to it existed before Flyway. */
         boolean isBaseline() {
             return type.equals("BASELINE") || type.equals("SQL_BASELINE");
         }
@@ -70,7 +70,7 @@ public record AppliedMigrations(String table, List<Applied> migrations) {
             return type.equals("SQL");
         }
 
-        /** The name in a shard's history. */
+        /** The migration's name in a shard's history. */
         private String key() {
             return FlywayMigration.PATH + "::" + id() + "::" + description;
         }
@@ -98,7 +98,7 @@ public record AppliedMigrations(String table, List<Applied> migrations) {
         migrations = List.copyOf(migrations);
     }
 
-    /** The names of all histories of Flyway's in a database, quoted, that the login may read. */
+    /** The names of all Flyway histories in a database that the login may read, quoted. */
     public static List<String> tables(Connection connection) throws SQLException {
         return Sql.list(connection, """
                 SELECT format('%%I.%%I', n.nspname, c.relname)
@@ -182,7 +182,7 @@ public record AppliedMigrations(String table, List<Applied> migrations) {
                 .formatted(property, number, map.get(property)));
     }
 
-    /** The text of a file. */
+    /** The history as the text of a file. */
     public String format() {
         List<Map<String, Object>> lines = new ArrayList<>();
         for (Applied applied : migrations) {
@@ -202,14 +202,14 @@ public record AppliedMigrations(String table, List<Applied> migrations) {
                 + new Dump(DumpSettings.builder().setWidth(Integer.MAX_VALUE).build()).dumpToString(root);
     }
 
-    /** The last version, if there is one. */
+    /** The latest version, if there is one. */
     public Optional<String> last() {
         return effective().stream()
                 .flatMap(applied -> applied.version().stream())
                 .reduce((one, other) -> other);
     }
 
-    /** Without what was undone, and what Flyway's repair has marked as deleted. */
+    /** The migrations in effect: without undone ones, and without those that Flyway's repair has marked as deleted. */
     private List<Applied> effective() {
         Map<String, Applied> effective = new LinkedHashMap<>();
         for (Applied applied : migrations) {
@@ -224,7 +224,9 @@ public record AppliedMigrations(String table, List<Applied> migrations) {
         return List.copyOf(effective.values());
     }
 
-    /** The migrations that a shard is to have in its history, with nothing to run. Repeatable migrations are not among them: they run again. */
+    /**
+     * The migrations that a shard takes over into its history without running them. Repeatable migrations are not among them: they run again.
+     */
     public List<FlywayMigration> taken() {
         return effective().stream()
                 .filter(applied -> applied.isDone() && applied.version().isPresent())
@@ -241,7 +243,7 @@ public record AppliedMigrations(String table, List<Applied> migrations) {
                 .toList();
     }
 
-    /** Why these cannot be taken over, in Flyway's words. */
+    /** The migrations that failed and so cannot be taken over, in Flyway's words. */
     List<String> failed() {
         return effective().stream()
                 .filter(applied -> !applied.isDone())
@@ -252,12 +254,12 @@ public record AppliedMigrations(String table, List<Applied> migrations) {
                 .toList();
     }
 
-    /** Whether a migration's version is not after the baseline, so that Flyway has left its file alone. */
+    /** Whether a migration's version is at or below the baseline, so that Flyway has never run its file. */
     public boolean isBelowBaseline(FlywayMigration migration) {
         return FlywayHistory.isBelowBaseline(checksums(), migration.id());
     }
 
-    /** Checksums by the keys in a shard's history, also of repeatable migrations. */
+    /** Checksums by the keys in a shard's history, including repeatable migrations. */
     Map<String, @Nullable String> checksums() {
         Map<String, @Nullable String> checksums = new LinkedHashMap<>();
         effective().forEach(applied -> checksums.put(applied.key(), applied.recorded()));

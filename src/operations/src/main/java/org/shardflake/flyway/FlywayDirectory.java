@@ -26,7 +26,7 @@ import java.util.stream.Stream;
 import java.util.zip.CRC32;
 import org.jspecify.annotations.Nullable;
 
-/** A directory with SQL migrations that are named as Flyway names them by default. */
+/** A directory of SQL migrations that follow Flyway's default naming. */
 public final class FlywayDirectory {
 
     private static final String SUFFIX = ".sql";
@@ -50,8 +50,8 @@ public final class FlywayDirectory {
     }
 
     /**
-     * Reads the migrations of a directory and of those in it: versioned ones in the order of their versions, then repeatable ones in the order of
-     * their descriptions.
+     * Reads the migrations of a directory and its subdirectories: versioned ones in the order of versions, then repeatable ones in the order of
+     * descriptions.
      *
      * @param values those of placeholders
      * @param schema what placeholder {@code flyway:defaultSchema} stands for
@@ -87,7 +87,7 @@ public final class FlywayDirectory {
         return FlywayVersion.parse(migration.id()).orElseThrow();
     }
 
-    /** All files except hidden ones, and those in hidden directories. */
+    /** All files except hidden ones and those in hidden directories. */
     private static List<Path> files(Path directory) throws IOException {
         try (Stream<Path> files = Files.walk(directory, FileVisitOption.FOLLOW_LINKS)) {
             return files.filter(Files::isRegularFile)
@@ -215,7 +215,7 @@ public final class FlywayDirectory {
                 : description.substring(0, LONGEST_DESCRIPTION - 3) + "...";
     }
 
-    /** Flyway's checksum: of the lines without their ends, so that it does not depend on them. */
+    /** Flyway's checksum of a text, computed without line endings, which therefore do not matter. */
     private static int checksum(String text) throws IOException {
         CRC32 checksum = new CRC32();
         BufferedReader lines = new BufferedReader(new StringReader(withoutMark(text)));

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 
-/** Compares the migrations that a shard has had with those of a directory, as Flyway does before it migrates. */
+/** Compares the migrations in a shard's history with those of a directory, as Flyway does before it migrates. */
 public final class FlywayHistory {
 
     /**
@@ -36,7 +36,7 @@ public final class FlywayHistory {
     private static final Advice NO_TABLES =
             Advice.of("deploy the planned changelog to it first: %s", CliCommand.SCHEMA_DEPLOY);
 
-    /** The end of the key of each changeset that a plan comes with: their author. */
+    /** The end of the key of each changeset that a plan contains: its author. */
     private static final String PLANNED = "::adopt";
 
     private static final String PREFIX = FlywayMigration.PATH + "::";
@@ -57,7 +57,7 @@ public final class FlywayHistory {
     }
 
     /**
-     * Why a shard cannot be given these migrations.
+     * The problems that keep a shard from getting these migrations.
      *
      * @param had checksums of what it has had, by keys as in its history; other changesets are ignored
      */
@@ -66,7 +66,7 @@ public final class FlywayHistory {
         return new FlywayHistory(migrations, order).problems(had);
     }
 
-    /** Why a shard cannot take over the history of an old database, and be given what these migrations have besides. */
+    /** The problems that keep a shard from taking over the history of an old database and getting the remaining migrations. */
     public static List<Problem> problems(
             Map<String, @Nullable String> had,
             AppliedMigrations applied,
@@ -92,7 +92,7 @@ public final class FlywayHistory {
         return applied.taken().stream().map(FlywayMigration::key).toList();
     }
 
-    /** Whether a version is one of those that were there before Flyway, by what a shard has had. */
+    /** Whether a version is at or below the baseline in a shard's history. */
     public static boolean isBelowBaseline(Map<String, @Nullable String> had, String id) {
         Optional<FlywayVersion> version = FlywayVersion.parse(id);
         return version.isPresent()
@@ -144,7 +144,10 @@ public final class FlywayHistory {
         return problems;
     }
 
-    /** Compares a migration that a shard has had. A later one than all of the directory's may be missing, since an older release may deploy. */
+    /**
+     * Compares a recorded migration with the directory's. A later one than all of the directory's may be missing, since an older release may
+     * deploy.
+     */
     private Optional<Problem> compare(FlywayVersion version, String description, @Nullable String checksum) {
         @Nullable FlywayMigration migration = versioned.get(version);
         if (FlywayMigration.BASELINE.equals(checksum)) {
@@ -175,7 +178,7 @@ public final class FlywayHistory {
                 : Optional.of(mismatch("description", migration, description, migration.description()));
     }
 
-    /** Whether it is of a migration that is in no directory. */
+    /** Whether a checksum is of a migration that is code and not a file of SQL. */
     private static boolean isProgram(@Nullable String checksum) {
         return checksum != null && checksum.startsWith(FlywayMigration.PROGRAM);
     }

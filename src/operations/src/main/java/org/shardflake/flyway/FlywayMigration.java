@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A migration of Flyway's: a versioned one, which runs once, or a repeatable one, which runs again when it has changed.
+ * A Flyway migration: a versioned one, which runs once, or a repeatable one, which runs again when it has changed.
  *
  * @param id its version, the same for all ways to write it; {@link #REPEATABLE} if it has none
  * @param version its version as in the name of its file; empty if it is repeatable
@@ -32,46 +32,46 @@ public record FlywayMigration(
         boolean inTransaction,
         Optional<String> refusal) {
 
-    /** The text in a shard's history in place of a changelog's file. */
+    /** The text that a shard's history has in place of a changelog's file. */
     public static final String PATH = "flyway";
 
     /** The id of a repeatable migration. */
     public static final String REPEATABLE = "R";
 
-    /** The text before Flyway's checksum in a history. */
+    /** The text before Flyway's checksum in a shard's history. */
     static final String CHECKSUM = "flyway:";
 
-    /** The text behind a checksum that was taken over from the history of an old database. */
+    /** The suffix of a checksum that was taken over from the history of an old database. */
     static final String TAKEN_OVER = ":taken-over";
 
-    /** The text in place of a checksum that says that versions up to this one are of no concern. */
+    /** The text in place of a checksum that marks the baseline, up to which versions are ignored. */
     static final String BASELINE = "flyway:baseline";
 
-    /** The text before the type of a migration that is not SQL, in place of a checksum. */
+    /** The text before the type of a migration that is not SQL, used in place of a checksum. */
     static final String PROGRAM = "flyway:program:";
 
-    /** Whether a checksum in a history says that an old database has had the migration, and not the shard. */
+    /** Whether a checksum in a history marks a migration that only the old database has run, not the shard. */
     public static boolean isTakenOver(@Nullable String checksum) {
         return checksum != null
                 && (checksum.endsWith(TAKEN_OVER) || checksum.equals(BASELINE) || checksum.startsWith(PROGRAM));
     }
 
-    /** Whether a key in a history is one of a migration. */
+    /** Whether a key in a history is a migration's. */
     public static boolean isKey(String key) {
         return key.startsWith(PATH + "::");
     }
 
-    /** Whether it runs again when it has changed. */
+    /** Whether the migration runs again when it has changed. */
     public boolean isRepeatable() {
         return id.equals(REPEATABLE);
     }
 
-    /** The name in a shard's history. */
+    /** The migration's name in a shard's history. */
     public String key() {
         return PATH + "::" + id + "::" + description;
     }
 
-    /** Flyway's checksum in what a history has. */
+    /** Flyway's checksum, extracted from the checksum in a shard's history. */
     static String number(String checksum) {
         return checksum.startsWith(CHECKSUM) ? checksum.split(":", -1)[1] : checksum;
     }

@@ -4,10 +4,10 @@
  */
 package org.shardflake.flyway;
 
-/** Flyway's setting {@code outOfOrder}. */
+/** The values of Flyway's setting {@code outOfOrder}. */
 public enum FlywayOrder {
-    /** A migration is refused if its version is lower than one that a shard has had. */
+    /** Migrations with a lower version than one that a shard has had are refused. */
     STRICT,
-    /** Such a migration is deployed. */
+    /** Migrations with a lower version than one that a shard has had are deployed. */
     OUT_OF_ORDER
 }

@@ -14,13 +14,13 @@ import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
- * The statements of a script, and whether Flyway would run them in a transaction.
+ * The statements of a script, and whether Flyway runs them in a transaction.
  *
  * @param refusal why shards cannot have them, as a predicate
  */
 record FlywayScript(List<String> statements, boolean inTransaction, Optional<String> refusal) {
 
-    /** Statements before which Flyway opens no transaction, by their first words outside parentheses. */
+    /** Statements that Flyway runs without a transaction, by their first words outside parentheses. */
     private static final Pattern ALONE = Pattern.compile(
             "((CREATE|DROP) (DATABASE|TABLESPACE|SUBSCRIPTION)|ALTER SYSTEM|(CREATE|DROP)( UNIQUE)? INDEX CONCURRENTLY|REINDEX( VERBOSE)? (SCHEMA|DATABASE|SYSTEM)|VACUUM|DISCARD ALL)( .*)?");
 
@@ -83,7 +83,7 @@ record FlywayScript(List<String> statements, boolean inTransaction, Optional<Str
         return false;
     }
 
-    /** The first words outside parentheses that Flyway would take for keywords. */
+    /** The first words outside parentheses that Flyway treats as keywords. */
     private static String words(List<Token> tokens) {
         List<String> words = new ArrayList<>();
         int depth = 0;

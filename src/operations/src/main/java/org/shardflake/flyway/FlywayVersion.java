@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * A migration's version, which Flyway compares by its numbers: 1, 01 and 1.0 are the same.
+ * A migration's version, which Flyway compares number by number: 1, 01 and 1.0 are the same.
  *
  * @param parts its numbers, without zeros at the end
  */
@@ -20,7 +20,7 @@ record FlywayVersion(List<BigInteger> parts) implements Comparable<FlywayVersion
 
     private static final Pattern FORMAT = Pattern.compile("[0-9]+([._][0-9]+)*");
 
-    /** Parses a version whose numbers are divided by dots or underscores; none if it is something else. */
+    /** Parses a version, numbers separated by dots or underscores; empty for any other text. */
     static Optional<FlywayVersion> parse(String text) {
         if (!FORMAT.matcher(text).matches()) {
             return Optional.empty();
@@ -50,7 +50,7 @@ record FlywayVersion(List<BigInteger> parts) implements Comparable<FlywayVersion
         return i < parts.size() ? parts.get(i) : BigInteger.ZERO;
     }
 
-    /** The one text of all equal versions. */
+    /** The version in the canonical form that all equal versions share. */
     @Override
     public String toString() {
         return parts.stream().map(BigInteger::toString).collect(Collectors.joining("."));

@@ -11,20 +11,20 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Flyway's placeholders in a script: {@code ${name}}, in code, strings and comments alike, whatever the case of the name.
+ * Flyway's placeholders in a script: {@code ${name}}, in code, strings and comments alike, regardless of case.
  *
  * @param text the script with the placeholders' values in it
  * @param refusal why they have none, as a predicate
  */
 record Placeholders(String text, Optional<String> refusal) {
 
-    /** The beginning of the names of Flyway's own. */
+    /** The prefix of Flyway's built-in placeholders. */
     private static final String OWN = "flyway:";
 
     private static final String OPENING = "${";
 
     /**
-     * Fills in placeholders, as Flyway's reader does: a dollar sign takes the next character with it, so that the last of two opens nothing.
+     * Replaces placeholders as Flyway's reader does: a dollar sign consumes the next character, so that the second of two opens no placeholder.
      *
      * @param schema what stands for the schema of the tables
      */

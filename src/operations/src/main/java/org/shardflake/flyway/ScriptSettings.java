@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.Properties;
 
 /**
- * What a script's own file of settings, {@code V1__x.sql.conf}, says.
+ * The settings in a script's own configuration file, {@code V1__x.sql.conf}.
  *
  * @param fillsIn whether placeholders have values
  */
@@ -27,7 +27,7 @@ record ScriptSettings(Optional<Boolean> inTransaction, boolean fillsIn, Charset 
     private static final String ENCODING = "encoding";
 
     /**
-     * Reads those of a script.
+     * Reads the settings of a script.
      *
      * @throws IllegalArgumentException if there is something else in it, or a value that is not allowed
      */

@@ -4,7 +4,7 @@
  */
 
 /**
- * Flyway's SQL migrations: a directory of files as Flyway names, orders, fills in and checks them.
+ * Flyway's SQL migrations: a directory of files that are named, ordered, filled in and checked as in Flyway.
  *
  * <p>{@link org.shardflake.flyway.FlywayDirectory} reads one. {@code org.shardflake.deploy} deploys what it has to shards; Flyway itself
  * is not used.

@@ -8,7 +8,7 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * A gateway, as the catalog has it.
+ * A gateway, as the catalog describes it.
  *
  * @param name its name, which its schemas on the servers have too
  * @param url its database, without a password
@@ -29,12 +29,12 @@ public record Gateway(
         boolean isBehind,
         Optional<String> problem) {
 
-    /** The schema on each server that has what the gateway reads. */
+    /** The schema on each server that has the views which the gateway reads. */
     String remoteSchema() {
         return "shardflake_gateway_" + name;
     }
 
-    /** The schema beside that of the tables, for their parts. */
+    /** The gateway's schema for the parts of its tables. */
     String partsSchema() {
         return schema + "_parts";
     }

@@ -51,7 +51,7 @@ final class GatewayCatalog {
                 : List.of());
     }
 
-    /** Records a gateway before anything of it is made. */
+    /** Records a gateway before any of its objects are created. */
     void record(Gateway gateway) {
         with(connection -> {
             if (!isThere(connection)) {

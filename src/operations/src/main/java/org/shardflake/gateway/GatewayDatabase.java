@@ -33,8 +33,8 @@ import org.shardflake.sql.AdvisoryLock;
 final class GatewayDatabase {
 
     /**
-     * Settings of the sessions that read shards, for what postgres_fdw leaves as the server, the database or the role has it: an error where a
-     * policy would leave rows out, all rows of an index, and conditions that mean there what they mean here. Time limits stay the reader's.
+     * Settings for the sessions that read shards, which postgres_fdw would leave to the server, database or role: an error where a policy would
+     * hide rows, all rows of an index, and conditions with the same meaning as here. Time limits stay the reader's.
      */
     private static final String REMOTE_SETTINGS = Stream.of(
                     "row_security=off",
@@ -55,7 +55,7 @@ final class GatewayDatabase {
 
     private static final String COMMENT = "Made by shardflake gateway %s; shardflake gateway drop removes it";
 
-    /** An error's context would have the statement with its password, and the server logs it. */
+    /** Hides an error's context, which would contain the statement with its password and end up in the server's log. */
     private static final String WITHOUT_CONTEXT =
             "EXCEPTION WHEN OTHERS THEN RAISE EXCEPTION '%', SQLERRM USING ERRCODE = SQLSTATE;";
 
@@ -89,7 +89,7 @@ final class GatewayDatabase {
         return SqlText.shortened(gateway.schema() + "_" + server);
     }
 
-    /** Waits for whoever works on this gateway; the lock is held until the connection closes. */
+    /** Waits for other commands that work on this gateway; the lock is held until the connection closes. */
     void lock(Duration patience) throws SQLException {
         Optional<String> holder = new AdvisoryLock("shardflake.gateway." + gateway.schema()).take(connection, patience);
         if (holder.isPresent()) {
@@ -131,7 +131,7 @@ final class GatewayDatabase {
         }
     }
 
-    /** The names of the parts that tables have now. */
+    /** The names of the existing parts of tables. */
     Set<String> parts() throws SQLException {
         return new HashSet<>(Sql.list(
                 connection,
@@ -140,7 +140,7 @@ final class GatewayDatabase {
                 gateway.partsSchema()));
     }
 
-    /** The state that a refresh brings the gateway to. */
+    /** The state that a refresh creates. */
     record Wanted(ShardMap map, Map<String, ServerUrl> servers, List<ShardTable> tables, List<Part> parts) {}
 
     /**
@@ -151,7 +151,7 @@ final class GatewayDatabase {
      */
     record Access(List<String> roles, @Nullable String password) {}
 
-    /** Brings everything to the wanted state in one transaction; returns how many parts changed. */
+    /** Changes everything to the wanted state in one transaction; returns the number of changed parts. */
     int bring(Wanted wanted, @Nullable Access access, Duration patience) throws SQLException {
         int[] changed = {0};
         @Nullable SQLException[] inTheWay = {null};
@@ -199,7 +199,7 @@ final class GatewayDatabase {
         return changed;
     }
 
-    /** Creates functions that compute the shard of a uid or an id, so that a query can leave out the other parts. */
+    /** Creates functions that compute the shard of a uid or an id, so that a query can skip the other parts. */
     private void createFunctions(ShardMap map) throws SQLException {
         String schema = SqlText.name(gateway.schema());
         int count = map.sharding().shardCount();
@@ -281,7 +281,7 @@ final class GatewayDatabase {
         }
     }
 
-    /** A role may be called PUBLIC in capitals. */
+    /** A role as the grantee of a statement, since a role may be called PUBLIC in capitals. */
     private String grantee(String role) throws SQLException {
         boolean isEverybody = role.equalsIgnoreCase("public")
                 && Sql.isTrue(connection, "SELECT NOT EXISTS (SELECT FROM pg_roles WHERE rolname = ?)", role);
@@ -318,7 +318,7 @@ final class GatewayDatabase {
         }
     }
 
-    /** A server that is new gets the mappings of the others. */
+    /** Copies user mappings to servers that are new. */
     private void copyMappings(Map<String, ServerUrl> servers) throws SQLException {
         List<String> mapped = Sql.list(
                 connection,
@@ -375,7 +375,7 @@ final class GatewayDatabase {
         return changed;
     }
 
-    /** The existing tables with the definitions that they were created from. */
+    /** The existing tables, with the definitions that they were created from. */
     private Map<String, String> definitions() throws SQLException {
         Map<String, String> definitions = new TreeMap<>();
         Sql.list(
@@ -386,7 +386,7 @@ final class GatewayDatabase {
         return definitions;
     }
 
-    /** Drops a table, unless others have built on it, for example views. */
+    /** Drops a table, unless other objects, such as views, depend on it. */
     private void dropTable(String table) throws SQLException {
         try {
             execute("DROP TABLE %s.%s".formatted(SqlText.name(gateway.schema()), SqlText.name(table)));
@@ -417,7 +417,7 @@ final class GatewayDatabase {
         }
     }
 
-    /** Lets everyone who may use the schema read its tables, and no one write. */
+    /** Lets everyone who may use the schema read its tables, and nobody write to them. */
     private void grant(List<ShardTable> tables) throws SQLException {
         List<String> users = Sql.list(
                 connection,
@@ -432,7 +432,7 @@ final class GatewayDatabase {
         }
     }
 
-    /** Removes everything of the gateway. */
+    /** Removes all objects of the gateway. */
     void drop() throws SQLException {
         Sql.inTransaction(connection, () -> {
             execute("SET LOCAL lock_timeout = '5s'");

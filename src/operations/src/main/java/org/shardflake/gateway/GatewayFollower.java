@@ -29,12 +29,12 @@ public final class GatewayFollower implements CutoverFollower {
     private final Consumer<Advice> problems;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
-    /** Counts of cutovers: in total, when the last refresh began, and when the last successful refresh had begun. */
+    /** The number of cutovers so far; the fields after it hold the number at the start of the last refresh, and of the last successful one. */
     private long told;
 
     private long begun;
     private long followed;
-    /** The last refresh failed, or took too long. */
+    /** Whether the last refresh failed or took too long. */
     private boolean hasFailed;
 
     private @Nullable Thread worker;
@@ -61,7 +61,7 @@ public final class GatewayFollower implements CutoverFollower {
         }
     }
 
-    /** Waits until the gateways have followed all cutovers so far, unless one of them has failed. */
+    /** Waits until the gateways have followed all cutovers so far, or one of them has failed. */
     @Override
     public void settled() {
         lock.lock();
@@ -104,7 +104,7 @@ public final class GatewayFollower implements CutoverFollower {
         }
     }
 
-    /** Ends the worker in any case, so that the next move has one, and nothing waits for this one. */
+    /** Ends the worker in any case, so that the next move gets a new one and nothing waits for this one. */
     private void end() {
         lock.lock();
         try {
@@ -118,7 +118,7 @@ public final class GatewayFollower implements CutoverFollower {
         }
     }
 
-    /** Waits until there is something to do; false once there has been nothing for long. */
+    /** Waits for work; false if there was none for a long time. */
     private boolean next() throws InterruptedException {
         lock.lock();
         try {

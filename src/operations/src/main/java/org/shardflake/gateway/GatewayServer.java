@@ -17,12 +17,12 @@ import org.shardflake.grants.RowSecurity;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.SqlText;
 
-/** The objects of a gateway on one server of the shards. For one thread. */
+/** The objects of a gateway on one server that has shards. For one thread. */
 final class GatewayServer {
 
     /**
-     * Refuses to read a shard that is not open here, as the snapshot of the query sees it: the same that sees the rows. So a query reads each
-     * shard where it is open, or fails; it reads no copy, and none twice.
+     * Refuses to read a shard that is not open here, as judged by the snapshot that also reads the rows. So a query reads each shard where it
+     * is open, or fails; it reads no copy, and none twice.
      */
     private static final String REQUIRE_OPEN = """
             CREATE OR REPLACE FUNCTION %1$s.require_open(shards integer[]) RETURNS boolean
@@ -87,7 +87,7 @@ final class GatewayServer {
         }
     }
 
-    /** Makes the views that are not there, in one transaction. */
+    /** Creates the missing views, in one transaction. */
     void create(List<Part> parts) throws SQLException {
         StringBuilder sql =
                 new StringBuilder("SET LOCAL check_function_bodies = off; SET LOCAL lock_timeout = '5s';\n");
@@ -116,7 +116,7 @@ final class GatewayServer {
                 gateway.remoteSchema());
     }
 
-    /** Drops views that are no longer used; those that queries still lock stay until the next time. */
+    /** Drops unused views; those that queries still lock stay until the next refresh. */
     void dropOthers(Set<String> used) throws SQLException {
         List<String> others = new ArrayList<>(views());
         others.removeAll(used);

@@ -86,7 +86,7 @@ public final class Gateways {
     public record Refreshed(Gateway gateway, int tables, int parts, int changed) {}
 
     /**
-     * Makes a gateway, or brings one up to date, also its logins.
+     * Creates a gateway, or brings an existing one and its logins up to date.
      *
      * @param name small letters, digits and underscores
      * @param url its database, without a password
@@ -155,7 +155,7 @@ public final class Gateways {
      */
     public record Status(Gateway gateway, boolean isCurrent, Optional<String> problem) {}
 
-    /** The state of all gateways, which are asked one after the other. */
+    /** The state of all gateways, read one after the other. */
     public List<Status> status() {
         List<Status> all = new ArrayList<>();
         for (Gateway gateway : all()) {
@@ -174,7 +174,7 @@ public final class Gateways {
     }
 
     /**
-     * Removes a gateway and all that it has on servers.
+     * Removes a gateway and its objects on the servers.
      *
      * @param isGone whether its database is gone, so that only the servers and the catalog are left
      */
@@ -237,7 +237,7 @@ public final class Gateways {
         return new GatewayDatabase.Wanted(map, servers, tables, parts);
     }
 
-    /** The tables of a shard, on the first server that answers: all shards have the same. */
+    /** The tables of a shard, from the first server that answers: all shards have the same tables. */
     private static List<ShardTable> tables(ShardMap map, Map<String, ServerUrl> servers) throws SQLException {
         @Nullable SQLException silent = null;
         for (Map.Entry<String, ServerUrl> server : servers.entrySet()) {
@@ -278,8 +278,8 @@ public final class Gateways {
     }
 
     /**
-     * Creates the views on the servers first, which disturbs no one, then updates the gateway in one transaction. Views that it used until now stay
-     * for queries that have begun; those of before go. Servers of which nothing changes need not answer.
+     * Creates the views on the servers, which disturbs nobody, and then updates the gateway in one transaction. Views that it used until now
+     * stay for queries that have begun; those of before go. Servers of which nothing changes need not answer.
      */
     private Refreshed bring(
             Gateway gateway,

@@ -18,7 +18,7 @@ import org.shardflake.server.SqlText;
  */
 record Part(ShardTable table, String server, List<Integer> shards) {
 
-    /** The number of shards that a router reads in one statement: planning and locks grow with each. */
+    /** The number of shards that one statement reads, as in the router: planning and locks grow with each. */
     private static final int SHARDS = 100;
 
     /** The parts of a table under a shard map. */
@@ -44,8 +44,8 @@ record Part(ShardTable table, String server, List<Integer> shards) {
     }
 
     /**
-     * Makes the view. Its rows are those of a function, which PostgreSQL puts in its place when it plans, so that conditions reach the
-     * shards' indexes; a view of the tables themselves would keep shards from being changed and dropped.
+     * The SQL that creates the view. Its rows are those of a function, which PostgreSQL puts in its place when it plans, so that conditions
+     * reach the shards' indexes; a view of the tables themselves would keep shards from being changed and dropped.
      */
     String createView(String schema) {
         String named = SqlText.name(schema) + "." + SqlText.name(name());
@@ -56,7 +56,7 @@ record Part(ShardTable table, String server, List<Integer> shards) {
                 """.formatted(named, table.definition(), SqlText.literal(rows), SqlText.name(schema), numbers());
     }
 
-    /** Makes the foreign table, a partition of the gateway's. */
+    /** The SQL that creates the foreign table, a partition of the gateway's table. */
     String createForeignTable(Gateway gateway) {
         return "CREATE FOREIGN TABLE %s.%s PARTITION OF %s.%s FOR VALUES IN (%s) SERVER %s OPTIONS (schema_name %s, table_name %s);\n"
                 .formatted(

@@ -12,7 +12,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.SqlText;
 
 /**
- * Statements that run with the rights of another role and no others, since they may call what that role has written.
+ * Runs statements with exactly the rights of another role, since they may call functions that this role has written.
  *
  * <p>After {@code SET ROLE} the functions that are called could go back to the role of the session. So the statement is the query of a
  * materialized view, which PostgreSQL itself runs as the view's owner, in a security-restricted operation: there nobody changes the role,
@@ -33,7 +33,7 @@ public final class AsOwner {
     private AsOwner() {}
 
     /**
-     * Runs a statement, all of whose names are qualified, in the connection's transaction.
+     * Runs a statement in the connection's transaction; all names in it must be qualified.
      *
      * @param schema as in SQL; something is made in it, and dropped again
      * @param owner as in SQL
@@ -43,7 +43,8 @@ public final class AsOwner {
     }
 
     /**
-     * SQL that runs statements. Each may be several in one text; a {@code search_path} that one of them sets is that of the next.
+     * The SQL that runs statements as their owner. Each may be several in one text; a {@code search_path} that one of them sets is that of the
+     * next.
      *
      * @param connection in whose transaction they will run
      */
@@ -54,7 +55,9 @@ public final class AsOwner {
                 .formatted(name, owner, of(name, name, owner, executing(statements)));
     }
 
-    /** Like {@link #sql(Connection, String, List)}, for statements that don't inspect a schema, in which something is made and dropped again. */
+    /**
+     * The SQL that runs statements as their owner, for statements that do not inspect the schema, in which a function is created and dropped.
+     */
     static String sql(Connection connection, String schema, String owner, List<String> statements) throws SQLException {
         return of(schema, name(connection), owner, executing(statements));
     }

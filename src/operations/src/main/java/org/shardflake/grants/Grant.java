@@ -7,7 +7,7 @@ package org.shardflake.grants;
 import java.util.Optional;
 
 /**
- * Something that a role needs on a server.
+ * A privilege or setting that a role needs on a server.
  *
  * @param why what it needs it for
  * @param present whether the role has it

@@ -19,7 +19,7 @@ import org.shardflake.server.ServerUrl;
 import org.shardflake.server.SqlText;
 
 /**
- * The SQL that a superuser or a provider's administrator runs in one database to give a role what its work needs there.
+ * The SQL that gives a role what it needs in one database, to be run there by a superuser or a provider's administrator.
  *
  * @param place the name of a server, or {@code the catalog}
  * @param url without a password
@@ -81,7 +81,7 @@ public record GrantScript(String place, String url, int version, List<Grant> gra
                 .toList();
     }
 
-    /** The SQL, with a comment on each statement that explains it. */
+    /** The SQL, with an explaining comment on each statement. */
     public String sql() {
         StringBuilder sql =
                 new StringBuilder(SqlText.comment("on %s, %s, PostgreSQL %s".formatted(place, url, version)));

@@ -37,8 +37,8 @@ public final class Grants {
             """;
 
     /**
-     * Whether the role lacks nothing: planning the list takes several times as long. A superuser may lack rights of the role that is to own the
-     * library, no others.
+     * Whether the role lacks nothing, a quick check: planning the whole list takes several times as long. A superuser may lack rights of the
+     * role that is to own the library, no others.
      */
     private static final String LACKS_NOTHING = """
             SELECT rolsuper AND (? OR to_regnamespace('shardflake') IS NOT NULL) FROM pg_roles WHERE rolname = current_user
@@ -46,7 +46,7 @@ public final class Grants {
 
     private Grants() {}
 
-    /** The work of a role. */
+    /** The kinds of work that a role is for. */
     public enum Work {
         MOVES,
         DEPLOY,

@@ -13,9 +13,9 @@ import java.util.stream.Collectors;
 import org.shardflake.jdbc.Sql;
 
 /**
- * A table whose rows run code of its owner: functions in checks, domains, generated columns and indexes, and triggers that fire for copied rows, too.
- * Another role that writes its rows would run that with its own rights: those of a superuser, or of a mover for whom other owners' tables are open,
- * too.
+ * A table whose rows run its owner's code: functions in checks, domains, generated columns and indexes, and triggers that fire even for copied
+ * rows. Another role that writes its rows would run that with its own rights: those of a superuser, or of a mover for whom other owners' tables
+ * are open, too.
  *
  * @param schema of the table, as in SQL
  * @param owner of the table, as in SQL
@@ -33,9 +33,9 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
     public record Column(String name, String type, String cast) {}
 
     /**
-     * Reads the functions that expressions need from their text, since pg_depend does not list built-in ones. Those that cannot change are trusted,
-     * and those of times, which depend on the time zone; others may read files, set a role, or run a text as SQL. So are what extensions bring, which
-     * only a superuser can change, and the library.
+     * Finds the functions that expressions need from their text, since pg_depend does not list built-in functions. Those that cannot change are
+     * trusted, and those of times, which depend on the time zone; others may read files, set a role, or run a text as SQL. So are what
+     * extensions bring, which only a superuser can change, and the library.
      */
     private static final String NEEDED = """
             WITH RECURSIVE lineage (oid) AS (
@@ -90,7 +90,7 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
              WHERE c.oid = ?::regclass AND m.rolname = current_user AND m.oid <> o.oid AND NOT o.rolsuper
             """;
 
-    /** Lists columns with the base of a domain, or with text for a type that contains a domain. */
+    /** Lists columns, with the base type for a domain and text for a type that contains a domain. */
     private static final String COLUMNS = """
             WITH RECURSIVE base (attnum, type) AS (
                 SELECT a.attnum, a.atttypid FROM pg_attribute a WHERE a.attrelid = ?::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
@@ -109,14 +109,14 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
             "SELECT set_config(name, ?, false) FROM pg_settings WHERE name = 'restrict_nonsystem_relation_kind'";
 
     /**
-     * Makes a session that reads owners' tables, and nothing else, refuse views and foreign tables: an owner may replace a table by one that runs
-     * functions. PostgreSQL does from 15.8, 16.4 and 17 on.
+     * Makes a session refuse views and foreign tables, since an owner may replace a table by a view that runs functions; the session must only
+     * read owners' tables. PostgreSQL does from 15.8, 16.4 and 17 on.
      */
     public static void refuseViews(Connection connection) throws SQLException {
         Sql.list(connection, RESTRICT, row -> row.getString(1), "view, foreign-table");
     }
 
-    /** The same for a part of what the session does. */
+    /** Runs a part of a session's work while views and foreign tables are refused. */
     public static <T> T refusingViews(Connection connection, Sql.Work<T> work) throws SQLException {
         refuseViews(connection);
         T result = work.run(); // After a failure the session is closed.
@@ -124,7 +124,7 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
         return result;
     }
 
-    /** The owner's code that this session would run with more rights than the owner has. */
+    /** The owner's code of a table that this session would run with more rights than the owner has. */
     public static Optional<OwnersCode> of(Connection target, String table) throws SQLException {
         List<OwnersCode> owned =
                 Sql.list(target, OWNER, row -> new OwnersCode(row.getString(1), row.getString(2), List.of()), table);
@@ -140,7 +140,7 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
         return columns.stream().map(part).collect(Collectors.joining(", "));
     }
 
-    /** Makes the temporary table into which rows are copied, of which no code is run. */
+    /** Creates the temporary table into which rows are copied, and which runs no code. */
     public void createStage(Connection target) throws SQLException {
         Sql.execute(
                 target,
@@ -148,12 +148,12 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
                         .formatted(each(column -> column.name() + " " + column.type()), owner));
     }
 
-    /** The temporary table with its columns, as COPY takes them. */
+    /** The temporary table with its columns, for COPY. */
     public String stage() {
         return "pg_temp.shardflake_rows (%s)".formatted(each(Column::name));
     }
 
-    /** Copies the temporary table into the table, as its owner, and empties it. */
+    /** Copies the temporary table's rows into the table, as its owner, and empties the temporary table. */
     public void bring(Connection target, String table) throws SQLException {
         AsOwner.run(
                 target,
@@ -167,12 +167,12 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
         Sql.execute(target, "TRUNCATE pg_temp.shardflake_rows");
     }
 
-    /** SQL that writes to the table as its owner. Temporary tables that it reads have been opened to all. */
+    /** The SQL that writes to the table as its owner. Temporary tables that it reads have been opened to all. */
     public String run(Connection connection, String statements) throws SQLException {
         return AsOwner.sql(connection, schema, owner, List.of(statements));
     }
 
-    /** Drops what {@link #createStage} has made. */
+    /** Drops the temporary table that {@link #createStage} has created. */
     public void dropStage(Connection target) throws SQLException {
         Sql.execute(target, "DROP TABLE pg_temp.shardflake_rows");
     }

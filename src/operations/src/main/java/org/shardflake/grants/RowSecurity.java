@@ -12,7 +12,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Tables of shards, and reference tables, whose row-level security hides rows from a role. Sessions of commands get an error in place of
+ * Finds tables of shards, and reference tables, whose row-level security hides rows from a role. Sessions of commands get an error in place of
  * fewer rows; what is asked here says so before the work begins, and names the tables.
  */
 public final class RowSecurity {
@@ -50,28 +50,28 @@ public final class RowSecurity {
 
     private RowSecurity() {}
 
-    /** The tables of which this session does not see every row. */
+    /** The tables whose rows this session does not see in full. */
     public static List<String> hidden(Connection connection) throws SQLException {
         return Sql.list(connection, IN_SESSION, row -> row.getString(1), (Object) null);
     }
 
-    /** The same among these shards and the reference tables. */
+    /** The tables of these shards, and the reference tables, whose rows this session does not see in full. */
     public static List<String> hidden(Connection connection, ShardSet shards) throws SQLException {
         return Sql.list(connection, IN_SESSION, row -> row.getString(1), shards);
     }
 
-    /** The tables of which a session of this role would not see every row. */
+    /** The tables whose rows a session of another role would not see in full. */
     public static List<String> hiddenFrom(Connection connection, String role) throws SQLException {
         return Sql.list(connection, FROM_ROLE, row -> row.getString(1), role);
     }
 
-    /** The first of these tables, and how many more there are. */
+    /** The first of the tables, and the number of further ones. */
     public static String shown(List<String> tables) {
         return String.join(", ", tables.subList(0, Math.min(3, tables.size())))
                 + (tables.size() > 3 ? String.format(Locale.ROOT, " and %,d more", tables.size() - 3) : "");
     }
 
-    /** The tables of shards with row-level security, as another server will have them. */
+    /** The tables of shards with row-level security, as they will be on another server. */
     public static Carried carried(Connection source, ShardSet shards) throws SQLException {
         return new Carried(Sql.list(
                 source, POLICIES, row -> new Table(row.getString(1), row.getString(2), row.getBoolean(3)), shards));
@@ -88,12 +88,12 @@ public final class RowSecurity {
             this.tables = tables;
         }
 
-        /** The tables whose rows this session would not see in full, once they are on this server. */
+        /** The tables whose rows this session would not see in full once they are on this server. */
         public List<String> hidden(Connection connection) throws SQLException {
             return ask(connection, WOULD_BE_HIDDEN);
         }
 
-        /** The tables whose rows their owner, as this server knows it, would not see in full. */
+        /** The tables whose rows their owner on this server would not see in full. */
         public List<String> hiddenFromOwner(Connection connection) throws SQLException {
             return ask(connection, HIDDEN_FROM_OWNER);
         }

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-/** What a role needs on a server; {@link org.shardflake.grants.Grants} is the way in. */
+/** The privileges that a role needs on a server; {@link org.shardflake.grants.Grants} is the way in. */
 @NullMarked
 package org.shardflake.grants;
 

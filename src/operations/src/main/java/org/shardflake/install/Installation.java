@@ -153,7 +153,7 @@ public final class Installation {
         return created;
     }
 
-    /** The installation's identity; none if the catalog is of an older version. */
+    /** The installation's identity; empty if the catalog is of an older version. */
     public Optional<InstallationIdentity> identity() {
         List<InstallationIdentity> found = new ArrayList<>();
         run(catalog, connection -> InstallationIdentity.ofCatalog(connection).ifPresent(found::add));
@@ -161,7 +161,7 @@ public final class Installation {
     }
 
     /**
-     * Makes the servers remember the installation, unless they have shards that the map does not give them.
+     * Records the installation on the servers, unless they have shards that the map does not give them.
      *
      * @return the servers that do not remember it now
      */
@@ -224,7 +224,7 @@ public final class Installation {
     }
 
     /**
-     * Checks that {@link #add} could make a server one of this installation's. Changes nothing.
+     * Checks that {@link #add} could add a server to this installation. Changes nothing.
      *
      * @throws ShardflakeException if it belongs to another installation, or has shards of which nobody knows whose they are
      */
@@ -275,13 +275,13 @@ public final class Installation {
         return map;
     }
 
-    /** The tables that all servers of a map have alike. */
+    /** The reference tables of all servers of a map. */
     public ReferenceTables referenceTables(ShardMap map) {
         return new ReferenceTables(catalog, urls(map));
     }
 
     /**
-     * Checks that a server makes ids with this layout.
+     * Checks that a server creates ids with this layout.
      *
      * @throws org.shardflake.LayoutMismatchException if it makes ids with another epoch
      * @throws LibraryNotDeployedException if it makes no ids
@@ -330,7 +330,7 @@ public final class Installation {
     }
 
     /**
-     * Refuses shards whose schema must not change now. Call this while a {@link SchemaDeployer} or {@link
+     * Refuses shards whose schema must not change at present. Call this while a {@link SchemaDeployer} or {@link
      * org.shardflake.deploy.SchemaChecks} holds the servers' deploy locks: a move that begins later waits for them.
      *
      * @throws ShardflakeException if a server is another installation's, or a shard is being moved, or has moved since the targets were
@@ -360,7 +360,8 @@ public final class Installation {
     }
 
     /**
-     * Holds the moves of shards that need something, and has each of these deployed together with its copy. Otherwise like {@link #requireUnmoved}.
+     * Locks the moves of shards with pending changesets, so that each of these shards is deployed together with its copy. Otherwise like {@link
+     * #requireUnmoved}.
      *
      * @param voice gets what is waited for
      * @return what the caller closes when the deployment is done
@@ -396,7 +397,7 @@ public final class Installation {
     }
 
     /**
-     * Plans what {@link #holdMoves} would have deployed, without holding a move.
+     * Plans what {@link #holdMoves} would deploy, without locking a move.
      *
      * @throws ShardflakeException if a shard needs something and has no copy that follows it
      */
@@ -425,7 +426,7 @@ public final class Installation {
         return target.server().equals(move.source()) ? move.target() : move.source();
     }
 
-    /** The moves whose shards need something, once their copies follow: a copy may be about to. */
+    /** Waits until the copies of moving shards with pending changesets follow, and returns the moves with these shards. */
     private Map<Move, ShardSet> awaitFollowing(
             SchemaDeployer deployer, List<DeployTarget> targets, Map<String, ServerUrl> named, Consumer<String> voice) {
         return Sql.translating(() -> {
@@ -456,8 +457,8 @@ public final class Installation {
     }
 
     /**
-     * The shards that need something or whose copies do, by move. Where a move ends, the shards are where they stay, and need no copy: those are being
-     * removed.
+     * The shards with pending changesets, on either side, by move. Where a move ends, the shards are where they stay, and need no copy: those
+     * are being removed.
      */
     private Map<Move, ShardSet> pendingMoves(
             SchemaDeployer deployer, List<DeployTarget> targets, Map<String, ServerUrl> named) {
@@ -535,7 +536,7 @@ public final class Installation {
     }
 
     /**
-     * Prepares to bring the function library of every server and the catalog up to date. Changes nothing; the caller closes it.
+     * Prepares an upgrade of the catalog and of the function library on every server. Changes nothing; the caller closes it.
      *
      * @throws ShardflakeException if a server cannot be reached, has another epoch, or is worked on by another command
      */

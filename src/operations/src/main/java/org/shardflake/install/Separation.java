@@ -99,7 +99,7 @@ public final class Separation {
         });
     }
 
-    /** Changes the addresses before the identity, so that an interruption leaves a reason in the history that marks this as a clone. */
+    /** Changes the addresses before the identity, so that an interrupted run leaves the reason in the history that marks this as a clone. */
     private void moveTo(Map<String, String> addresses, InstallationIdentity before) {
         ShardCatalog shards = ShardCatalog.at(catalog);
         ShardMap map = shards.load();
@@ -181,7 +181,7 @@ public final class Separation {
         }
     }
 
-    /** Resumes an interrupted separation, which alone leaves its reason in the history. */
+    /** Resumes an interrupted separation, recognized by its reason in the history. */
     private Plan resumed(InstallationIdentity own, Set<InstallationIdentity> remembered) throws SQLException {
         remembered.remove(own);
         if (remembered.isEmpty() && isReason(own)) {
@@ -208,7 +208,7 @@ public final class Separation {
         return new InstallationIdentity(UUID.randomUUID(), before.shardCount());
     }
 
-    /** Requires that an old address that answers is not one of the new ones under another name. */
+    /** Requires that an old address which answers is not one of the new ones under another name. */
     private void requireElsewhere(Server original, Map<String, String> running) {
         try (Connection connection = urls.apply(original.url()).connect(APPLICATION)) {
             String clone = running.get(running(connection));
@@ -222,7 +222,7 @@ public final class Separation {
         }
     }
 
-    /** Distinguishes databases of running servers: a clone has the system identifier of its original, but was not started with it. */
+    /** Identifies a running server: a clone has its original's system identifier, but another start time. */
     private static String running(Connection connection) throws SQLException {
         return Sql.text(
                 connection,

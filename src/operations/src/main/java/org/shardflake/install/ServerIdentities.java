@@ -17,7 +17,7 @@ import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.InstallationIdentity;
 
-/** Whether servers belong to an installation, and how they come to remember it. */
+/** Checks whether servers belong to an installation, and records the installation on them. */
 final class ServerIdentities {
 
     private static final String SHARDS =
@@ -42,7 +42,7 @@ final class ServerIdentities {
         }
     }
 
-    /** Refuses a server that remembers nothing and yet has shards: they may be another installation's, of an older version. */
+    /** Refuses a server that has shards but remembers no installation: the shards may belong to one of an older version. */
     static void requireUnused(Connection connection, String server) throws SQLException {
         ShardSet shards = ShardSet.of(Sql.list(connection, SHARDS, row -> row.getInt(1)));
         if (!shards.isEmpty() && InstallationIdentity.ofServer(connection).isEmpty()) {
@@ -58,7 +58,7 @@ final class ServerIdentities {
     }
 
     /**
-     * Makes a server remember the installation, unless it remembers one, or has shards that the map does not give it.
+     * Records the installation on a server, unless the server remembers one, or has shards that the map does not give it.
      *
      * @return whether it remembers this installation now
      */
@@ -78,7 +78,7 @@ final class ServerIdentities {
         return true;
     }
 
-    /** Whether a server is as the map says; shards that take no writes may be copies of a move, or left by one. */
+    /** Whether a server has no shards other than the map says; closed shards may be copies of a move, or remains of one. */
     private static boolean isAsTheMapSays(Connection connection, String server, ShardMap map) throws SQLException {
         for (int shard : Sql.list(connection, SHARDS, row -> row.getInt(1))) {
             boolean isOwn = shard < map.sharding().shardCount()

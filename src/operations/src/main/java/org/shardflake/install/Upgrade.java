@@ -33,8 +33,8 @@ import org.shardflake.sql.FunctionLibrary;
 import org.shardflake.sql.InstallationIdentity;
 
 /**
- * Brings an installation that an older Shardflake made up to this one's function library and catalog, while applications use it. After
- * an interruption, prepare and run it again to continue. {@link Installation#upgrade()} is the way in.
+ * Upgrades the function library and the catalog of an installation to this version, while applications use it. After an interruption, prepare
+ * and run it again to continue. {@link Installation#upgrade()} is the way in.
  *
  * <p>The servers come first, and the catalog last, as when an installation is made: a catalog of the new version says that all servers
  * have the new library. Nobody changes the schema of a shard or begins a move until this is closed. Not thread-safe.
@@ -44,7 +44,7 @@ public final class Upgrade implements AutoCloseable {
     /** The catalog's name among the servers. */
     public static final String CATALOG = "catalog";
 
-    /** The step for a server that does not know its installation yet. */
+    /** The name of the step for a server that does not know its installation yet. */
     private static final String IDENTITY = "the installation's id";
 
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
@@ -114,7 +114,7 @@ public final class Upgrade implements AutoCloseable {
         return work;
     }
 
-    /** Reads the servers with nothing but what catalogs of all versions have. */
+    /** Reads the servers with queries that work on catalogs of all versions. */
     private void readServers(Connection connection, Function<Server, ServerUrl> toUrl) throws SQLException {
         identity = InstallationIdentity.ofCatalog(connection).orElse(null);
         epochMillis = Sql.number(connection, "SELECT epoch_ms FROM shardflake_catalog.installation");
@@ -140,7 +140,7 @@ public final class Upgrade implements AutoCloseable {
         });
     }
 
-    /** A command that works on a move would meet functions of both versions. */
+    /** Refuses running moves, whose command would meet functions of both versions. */
     private void refuseMoves() {
         Mover mover = new Mover(
                 catalogUrl,
@@ -163,13 +163,13 @@ public final class Upgrade implements AutoCloseable {
         return List.copyOf(steps);
     }
 
-    /** Unfinished moves, which the new version continues. */
+    /** The unfinished moves, which the new version will continue. */
     public List<Move> moves() {
         return moves;
     }
 
     /**
-     * Brings up to date what is not.
+     * Runs the steps that are needed.
      *
      * @param done receives each step that was needed, when it is done
      */

@@ -32,14 +32,14 @@ public final class InParallel {
         T run() throws SQLException;
     }
 
-    /** The results of both. */
+    /** The results of the two queries. */
     public record Pair<T>(T first, T second) {
         public boolean areEqual() {
             return Objects.equals(first, second);
         }
     }
 
-    /** Runs a query on two servers at the same time. If it fails on the first, it is cancelled on the second, whose connection is free then. */
+    /** Runs a query on two servers concurrently. If it fails on the first, it is cancelled on the second, whose connection is free then. */
     public static <T> Pair<T> both(Connection first, Connection second, Sql.Query<T> query) throws SQLException {
         Future<T> other = start(() -> query.run(second));
         T result;

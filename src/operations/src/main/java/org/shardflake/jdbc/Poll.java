@@ -10,7 +10,7 @@ import java.util.function.Consumer;
 import org.shardflake.ShardflakeException;
 
 /**
- * A wait for a condition on a server, which is checked repeatedly.
+ * Waits for a condition on a server by checking it repeatedly.
  *
  * @param every the pause between two checks
  * @param atMost how long to keep checking
@@ -20,19 +20,19 @@ public record Poll(Duration every, Duration atMost) {
     /** The time after which a wait is reported. */
     private static final Duration VOICE = Duration.ofSeconds(1);
 
-    /** The condition. */
+    /** The condition to wait for. */
     @FunctionalInterface
     public interface Condition {
         boolean holds() throws SQLException;
     }
 
-    /** Checks at this interval, in milliseconds. */
+    /** A poll that checks at this interval, in milliseconds. */
     public static Poll everyMillis(long millis, Duration atMost) {
         return new Poll(Duration.ofMillis(millis), atMost);
     }
 
     /**
-     * Returns whether the condition came to hold in time.
+     * Waits; returns whether the condition was met in time.
      *
      * @throws ShardflakeException if the thread is interrupted; its flag is set again
      */
@@ -54,7 +54,8 @@ public record Poll(Duration every, Duration atMost) {
     }
 
     /**
-     * Returns whether the condition came to hold in time. Once it has not for a second, tells why, and again when that changes.
+     * Waits, and reports a long wait; returns whether the condition was met in time. Once it has not for a second, tells why, and again when
+     * that changes.
      *
      * @throws ShardflakeException if the thread is interrupted; its flag is set again
      */

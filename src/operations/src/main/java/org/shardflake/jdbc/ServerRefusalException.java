@@ -24,7 +24,7 @@ public final class ServerRefusalException extends ShardflakeException {
         this.sqlState = Objects.requireNonNullElse(cause.getSQLState(), "");
     }
 
-    /** The driver's message, with the reason where it says only that there was no connection. */
+    /** The driver's message, completed by the reason where it says only that the connection failed. */
     private static String message(SQLException cause) {
         String message = String.valueOf(cause.getMessage());
         return cause.getCause() instanceof UnknownHostException ? ServerUrl.whyUnreachable(cause) : message;

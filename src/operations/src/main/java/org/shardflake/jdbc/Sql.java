@@ -28,13 +28,13 @@ import org.shardflake.server.SqlText;
 /** Shorthand for common uses of statements. */
 public final class Sql {
 
-    /** The server is shutting down, starting up, disconnected from us, or has no connection left. */
+    /** The SQLSTATEs of a server that is shutting down, starting up, disconnected from us, or out of connections. */
     private static final Set<String> OUTAGES =
             Set.of("57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "55006", "25006", "53300");
 
     private static final String CANCELLED = "57014";
 
-    /** A lock that could not be obtained, a cancelled statement, a deadlock. */
+    /** The SQLSTATEs of a lock that could not be obtained, a cancelled statement, and a deadlock. */
     private static final Set<String> NOT_IN_TIME = Set.of("55P03", CANCELLED, "40P01");
 
     private Sql() {}
@@ -55,7 +55,7 @@ public final class Sql {
         T run(Connection connection) throws SQLException;
     }
 
-    /** The body of an engine's public method. */
+    /** The body of a public method of an engine, which returns a result. */
     @FunctionalInterface
     public interface Task<T, X extends Exception> {
         T run() throws SQLException, X;
@@ -68,7 +68,7 @@ public final class Sql {
     }
 
     /**
-     * Runs the body of an engine's public method.
+     * Runs the body of a public method, and translates its SQL failures.
      *
      * @throws ServerRefusalException for an {@link SQLException}
      */
@@ -80,7 +80,7 @@ public final class Sql {
         }
     }
 
-    /** Runs the body of a public method that returns nothing. */
+    /** Runs the body of a public method that returns nothing, and translates its SQL failures. */
     public static <X extends Exception> void translating(Action<X> action) throws X {
         translating(() -> {
             action.run();
@@ -89,8 +89,8 @@ public final class Sql {
     }
 
     /**
-     * The end of a piece of work, for try-with-resources: if both fail, the work's failure is thrown, and has the other suppressed. What a
-     * {@code finally} throws would hide it.
+     * The end of a piece of work, for try-with-resources: if both fail, the work's failure is thrown, with the end's suppressed. What a {@code
+     * finally} throws would hide it.
      */
     @FunctionalInterface
     public interface Ending extends AutoCloseable {
@@ -98,14 +98,16 @@ public final class Sql {
         void close() throws SQLException;
     }
 
-    /** Ends a COPY that has failed in the middle, or has ended already. The driver lets nothing else use the connection of an open one. */
+    /**
+     * Cancels a COPY that failed in the middle; does nothing if it has ended. The driver lets nothing else use the connection of an open one.
+     */
     public static void cancel(CopyIn copy) throws SQLException {
         cancelHere(copy);
     }
 
     /**
-     * Ends a COPY, also one that was read to its end. What the server has sent is read first: the driver's own cancel leaves it to the next statement,
-     * which takes it for its answer.
+     * Cancels a COPY; does nothing if it was read to its end. What the server has sent is read first: the driver's own cancel leaves it to the
+     * next statement, which takes it for its answer.
      */
     public static void cancel(Connection connection, CopyOut copy) throws SQLException {
         if (!copy.isActive()) {
@@ -128,7 +130,7 @@ public final class Sql {
         }
     }
 
-    /** Begins a transaction of a connection in auto-commit mode that is rolled back when this is closed. */
+    /** Begins a transaction on a connection in auto-commit mode, which closing the result rolls back. */
     public static Ending rollingBack(Connection connection) throws SQLException {
         try {
             connection.setAutoCommit(false);
@@ -173,7 +175,7 @@ public final class Sql {
     }
 
     /**
-     * Waits until everything committed on the server before is on its disk, including commits that did not wait for that.
+     * Waits until everything committed on the server so far is on its disk, including commits that did not wait.
      *
      * @param connection in auto-commit mode
      */
@@ -185,8 +187,8 @@ public final class Sql {
     }
 
     /**
-     * Closes a connection that has no work left. A server that is gone has ended it as well, so a failure here does not concern the
-     * work done with it and must not be taken for its outcome.
+     * Closes a connection whose work is done. A server that is gone has ended it as well, so a failure here does not concern the work done with
+     * it and must not be taken for its outcome.
      */
     public static void close(Connection connection) {
         try {
@@ -258,7 +260,7 @@ public final class Sql {
         return list(connection, sql, row -> row.getString(1), parameters).get(0);
     }
 
-    /** An identifier that a server shares only with its standbys and copies, if the role may ask for it. */
+    /** The server's system identifier, which only its standbys and copies share, if the role may read it. */
     public static Optional<String> systemIdentifier(Connection connection) throws SQLException {
         boolean mayAsk = isTrue(connection, "SELECT has_function_privilege('pg_control_system()', 'execute')");
         return mayAsk
@@ -288,12 +290,12 @@ public final class Sql {
         return SqlText.literal(text);
     }
 
-    /** A failure of this connection with its server's name, if it is the session that failed. For SQL that is run in other ways. */
+    /** The failure of a connection, with the server's name if the session itself failed. For SQL that is run in other ways. */
     public static SQLException named(Connection connection, SQLException e) {
         return SessionFailedException.of(connection, e);
     }
 
-    /** Runs SQL by another class. If the session fails, the failure has its server's name. */
+    /** Runs another class's SQL, and names the server in failures of the session. If the session fails, the failure has its server's name. */
     public static <X extends Exception> void naming(Connection connection, Action<X> action) throws SQLException, X {
         try {
             action.run();
@@ -302,17 +304,17 @@ public final class Sql {
         }
     }
 
-    /** Whether the server lacks room: of its disk, its memory, or what a setting allows. Others may free some. */
+    /** Whether the server ran out of disk, memory, or something that a setting limits. Others may free some. */
     public static boolean isShortage(SQLException e) {
         return String.valueOf(e.getSQLState()).startsWith("53");
     }
 
-    /** Whether others held a lock for too long, or the statement took too long: nothing was done. */
+    /** Whether a statement gave up waiting for a lock, or took too long; it did nothing. */
     public static boolean isInTheWay(SQLException e) {
         return NOT_IN_TIME.contains(String.valueOf(e.getSQLState()));
     }
 
-    /** Whether the role lacks a privilege for what it asked for. */
+    /** Whether the role lacks a privilege that the statement needs. */
     public static boolean isNotAllowed(SQLException e) {
         return "42501".equals(e.getSQLState());
     }

@@ -24,27 +24,27 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * The commit times of small transactions on a server. The time is divided into parts, and each part has a median.
+ * The shortest and longest commit times of small transactions on a server. The time is divided into parts, and each part has a median.
  *
  * @param least the median of the fastest part
  * @param most the median of the slowest part
  */
 public record CommitLatency(Duration least, Duration most) {
 
-    /** Writes to the log and to nothing else, so it needs no table, no privilege and no clean-up. Nobody subscribes to the message. */
+    /** A transaction that only writes to the log, so that it needs no table, privilege or clean-up. Nobody subscribes to the message. */
     private static final String TRANSACTION = "SELECT pg_logical_emit_message(true, 'shardflake', '')";
 
-    /** A slowdown too small to matter, even if it is a multiple of very short commits. */
+    /** The largest slowdown that counts as unimportant, even if it is a multiple of very short commits. */
     private static final Duration UNNOTICED = Duration.ofMillis(2);
 
-    /** A commit may wait for a synchronous standby that is gone, and no timeout of the server ends that. */
+    /** The limit on a commit, which may wait for a missing synchronous standby without any timeout of the server. */
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private static final int PARTS = 5;
     private static final long MILLIS_BETWEEN = 100;
 
     /**
-     * Commits ten times a second on each server, on all of them at once.
+     * Commits ten times a second on each server, on all servers concurrently.
      *
      * @param urls the URL of a server, including what is needed to log in
      * @throws ShardflakeException if a server refuses, or a commit takes longer than 30 s
@@ -109,13 +109,13 @@ public record CommitLatency(Duration least, Duration most) {
         }
     }
 
-    /** The range that covers both. */
+    /** The range that covers this one and another. */
     public CommitLatency and(CommitLatency other) {
         return new CommitLatency(
                 Collections.min(List.of(least, other.least)), Collections.max(List.of(most, other.most)));
     }
 
-    /** Whether all the time it took longer than it ever did before, by so many percent, and by more than 2 ms. */
+    /** Whether even the shortest time is above the longest one before, by this percentage and by more than 2 ms. */
     public boolean isSlowerThan(CommitLatency before, int percent) {
         Duration more = before.most.multipliedBy(percent).dividedBy(100);
         return least.minus(before.most).compareTo(Collections.max(List.of(more, UNNOTICED))) > 0;

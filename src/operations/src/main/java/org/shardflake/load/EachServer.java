@@ -22,7 +22,7 @@ import org.shardflake.server.ServerUrl;
 /** Queries servers in parallel. */
 final class EachServer {
 
-    /** The limit on waits for locks: neither statistics nor sizes are worth a long wait. */
+    /** The limit on waits for locks, since neither statistics nor sizes are worth a long wait. */
     private static final String PATIENCE = "SET lock_timeout = '10s'";
 
     private EachServer() {}

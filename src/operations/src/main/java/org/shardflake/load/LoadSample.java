@@ -27,7 +27,7 @@ public record LoadSample(Map<Integer, ShardCounters> shards, Map<String, String>
     }
 
     /**
-     * The rates since an earlier sample, by shard.
+     * The rates of shards between an earlier sample and this one.
      *
      * <p>Without shards whose rate cannot be known: not both samples have them, they changed servers in between, or a counter fell, since a
      * server crashed, statistics were reset, or a table was dropped.
@@ -61,7 +61,7 @@ public record LoadSample(Map<Integer, ShardCounters> shards, Map<String, String>
     }
 
     /**
-     * The rates of all shards since an earlier sample.
+     * The rates of all shards between an earlier sample and this one.
      *
      * @throws ShardflakeException if one cannot be known, as in {@link #since}
      */
@@ -79,7 +79,7 @@ public record LoadSample(Map<Integer, ShardCounters> shards, Map<String, String>
         return rates;
     }
 
-    /** The rates since an earlier sample, by server: each is the sum of those of its shards that can be known. */
+    /** The rates of servers between an earlier sample and this one: sums over the shards whose rate is known. */
     public Map<String, ShardRate> byServer(LoadSample before) {
         Map<String, ShardRate> rates = new TreeMap<>();
         since(before).forEach((shard, rate) -> rates.merge(server(shard), rate, ShardRate::plus));

@@ -54,7 +54,7 @@ public final class LoadSampler {
     }
 
     /**
-     * Reads the counters of all shards, each on the server that has it, from all servers at once.
+     * Reads the counters of all shards, from all servers concurrently.
      *
      * @return also if servers cannot be read: it says which
      */
@@ -81,7 +81,7 @@ public final class LoadSampler {
         }
     }
 
-    /** The URL as the same object each time, since it remembers what a connection found out. */
+    /** The URL of a server, always as the same object, since the object remembers what its connections found out. */
     private synchronized ServerUrl url(Server server) {
         return known.computeIfAbsent(server, urls);
     }

@@ -22,7 +22,7 @@ public record MachineMemory(long bytes, boolean isRead) {
                AND pg_has_role('pg_read_server_files', 'USAGE')
             """;
 
-    /** Null where there is no such file. */
+    /** Reads the machine's memory; null if the file does not exist. */
     private static final String READ = """
             SELECT LEAST(substring(pg_read_file('/proc/meminfo', 0, 100, true) FROM 'MemTotal: *([0-9]+) kB')::bigint * 1024,
                          substring(pg_read_file('/sys/fs/cgroup/memory.max', 0, 30, true) FROM '^[0-9]+')::numeric)::bigint
@@ -33,7 +33,7 @@ public record MachineMemory(long bytes, boolean isRead) {
               FROM pg_settings WHERE name IN ('shared_buffers', 'effective_cache_size')
             """;
 
-    /** Asks a server. */
+    /** Reads the memory of the machine on which a server runs. */
     public static MachineMemory read(Connection connection) throws SQLException {
         if (Sql.isTrue(connection, MAY_READ)) {
             Long read = Sql.list(connection, READ, row -> row.getObject(1, Long.class))

@@ -9,8 +9,8 @@ import java.sql.SQLException;
 import java.util.Optional;
 
 /**
- * Rows that the statements of all sessions have read and written in tables, as PostgreSQL counts them: from zero after a crash, a failover or a reset
- * of statistics, and without dropped tables.
+ * The numbers of rows that all sessions' statements have read and written, as PostgreSQL counts them: from zero after a crash, a failover or a
+ * reset, and without dropped tables.
  *
  * @param inserted rows, also of transactions that were rolled back
  * @param read rows of tables, by sequential and index scans

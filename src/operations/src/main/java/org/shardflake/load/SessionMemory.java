@@ -10,7 +10,7 @@ import java.sql.SQLException;
 import org.shardflake.jdbc.Sql;
 
 /**
- * An estimate of the memory in which the sessions of a server come to keep what they know of the tables of shards.
+ * An estimate of the memory that a server's sessions use to cache the shards' tables.
  *
  * @param tables of all shards on the server
  * @param sessions of the database, without those of commands
@@ -19,14 +19,14 @@ import org.shardflake.jdbc.Sql;
  */
 public record SessionMemory(long tables, long sessions, long clients) {
 
-    /** A table with three indexes, and a prepared statement with its plan. */
+    /** The cached size of a table with three indexes, and of a prepared statement with its plan. */
     private static final long BYTES_A_TABLE = 38_000;
 
     private static final long BYTES_A_SESSION = 2_000_000;
 
     /**
-     * Reads one. Without {@code pg_read_all_stats} the addresses and kinds of other roles' sessions are hidden, and sessions of one role and
-     * application name count as one client.
+     * A query for the numbers that the estimate needs. Without {@code pg_read_all_stats} the addresses and kinds of other roles' sessions are
+     * hidden, and sessions of one role and application name count as one client.
      */
     public static final String QUERY = """
             SELECT (SELECT count(*) FROM pg_class
@@ -43,7 +43,7 @@ public record SessionMemory(long tables, long sessions, long clients) {
         return new SessionMemory(row.getLong(1), row.getLong(2), row.getLong(3));
     }
 
-    /** Asks a server. */
+    /** Reads the numbers from a server. */
     public static SessionMemory read(Connection connection) throws SQLException {
         return Sql.list(connection, QUERY, SessionMemory::read).get(0);
     }

@@ -7,7 +7,7 @@ package org.shardflake.load;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The reads and writes of a shard's tables, counted by a server at one time.
+ * The reads and writes of a shard's tables, as a server counted them at one time.
  *
  * @param server where they were counted
  * @param epoch of the shard's placement there
@@ -15,7 +15,9 @@ import org.jspecify.annotations.Nullable;
  */
 public record ShardCounters(String server, long epoch, long nanos, RowCounts rows) {
 
-    /** The rate between the two samples, or null if it cannot be known: counts of another placement are not comparable, even if none fell. */
+    /**
+     * The rate between an earlier sample and this one, or null if unknown: counts of another placement are not comparable, even if none fell.
+     */
     @Nullable
     ShardRate since(ShardCounters before) {
         if (!server.equals(before.server) || epoch != before.epoch || nanos <= before.nanos) {

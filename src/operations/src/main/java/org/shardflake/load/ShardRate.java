@@ -15,7 +15,7 @@ public record ShardRate(double inserted, double written, double read) {
 
     public static final ShardRate NONE = new ShardRate(0, 0, 0);
 
-    /** The load of both. */
+    /** The sum of two loads. */
     public ShardRate plus(ShardRate other) {
         return new ShardRate(inserted + other.inserted, written + other.written, read + other.read);
     }

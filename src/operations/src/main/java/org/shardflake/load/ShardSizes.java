@@ -94,12 +94,12 @@ public final class ShardSizes {
         shards.stream().forEach(shard -> bytes.put(shard, bytesBySchema.getOrDefault(Sharding.schema(shard), 0L)));
     }
 
-    /** The bytes of a shard, 0 if they are not known. */
+    /** The bytes of a shard, 0 if unknown. */
     public long bytes(int shard) {
         return bytes.getOrDefault(shard, 0L);
     }
 
-    /** The bytes of the shards, by number. */
+    /** The bytes of all shards, by number. */
     public Map<Integer, Long> all() {
         return Map.copyOf(bytes);
     }

@@ -4,7 +4,7 @@
  */
 
 /**
- * The load of shards, as PostgreSQL's own statistics have it, and their sizes.
+ * The load of shards according to PostgreSQL's own statistics, and their sizes.
  *
  * <pre>{@code
  * LoadSampler sampler = new LoadSampler(server -> ServerUrl.parse(server.url()));

@@ -26,8 +26,8 @@ import org.shardflake.router.exception.CrossShardException;
 import org.shardflake.server.SqlText;
 
 /**
- * Claims the values of existing rows, each in a transaction that locks its row. The application writes meanwhile: what it has claimed is left alone,
- * and a row that it changes is read afterwards.
+ * Claims the values of existing rows, one transaction per row, which locks the row. The application writes meanwhile: what it has claimed is
+ * left alone, and a row that it changes is read afterwards.
  */
 final class Backfill {
 
@@ -63,14 +63,14 @@ final class Backfill {
         this.done = done;
     }
 
-    /** The reasons why rows could not be brought in, for the first of them. */
+    /** The reasons why rows were refused, for the first of them. */
     List<String> reasons() {
         synchronized (reasons) {
             return List.copyOf(reasons);
         }
     }
 
-    /** Makes all shards end after their current rows. */
+    /** Makes all threads stop after their current rows. */
     void stop() {
         isStopped.set(true);
     }
@@ -104,7 +104,7 @@ final class Backfill {
         }
     }
 
-    /** Reads a page of rows; the first includes the lowest number there is. */
+    /** Reads a page of rows; the first page starts at the lowest number. */
     private List<Long> page(int shard, long after) throws SQLException {
         String sql = "SELECT %3$s FROM %1$s.%2$s WHERE %3$s > ? AND %4$s IS NOT NULL ORDER BY %3$s LIMIT %5$s"
                 .formatted(
@@ -121,7 +121,7 @@ final class Backfill {
 
     private record Row(@Nullable Long uid, @Nullable String value) {}
 
-    /** Returns why the row cannot be found. */
+    /** Claims a row's value; returns the reason if the row cannot be found by it. */
     private Optional<String> claim(int shard, long id) throws SQLException {
         try {
             router.<SQLException>run(ShardKey.shard(shard), tx -> claim(tx, id));

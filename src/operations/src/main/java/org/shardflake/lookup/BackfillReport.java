@@ -15,7 +15,7 @@ import java.util.List;
  */
 public record BackfillReport(long claimed, long refused, List<String> reasons) {
 
-    /** Whether every row is found. */
+    /** Whether every row can be found. */
     public boolean isComplete() {
         return refused == 0;
     }

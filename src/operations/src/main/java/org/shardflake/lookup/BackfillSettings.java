@@ -12,7 +12,7 @@ package org.shardflake.lookup;
  */
 public record BackfillSettings(int threads, int rowsPerSecond) {
 
-    /** 4 threads, no limit. */
+    /** The default settings: 4 threads, no rate limit. */
     public static final BackfillSettings DEFAULT = new BackfillSettings(4, 0);
 
     public BackfillSettings {

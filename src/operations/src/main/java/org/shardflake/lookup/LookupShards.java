@@ -37,7 +37,7 @@ public final class LookupShards {
     private LookupShards() {}
 
     /**
-     * Finds problems there.
+     * Finds problems with lookups in the shards of a server.
      *
      * @param lookups all that the catalog has
      * @param shards those of the server that are in no move

@@ -7,7 +7,7 @@ package org.shardflake.lookup;
 import org.shardflake.catalog.LookupDefinition;
 
 /**
- * The progress of a lookup.
+ * The state of a lookup, with the progress of its backfill.
  *
  * @param filledShards how many shards the latest backfill has read to the end
  * @param claimed how many rows it found or made findable

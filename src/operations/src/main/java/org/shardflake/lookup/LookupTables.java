@@ -46,18 +46,17 @@ import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Makes lookups, brings the rows of before into them, checks them and drops them. {@link org.shardflake.router.Lookup} reads and writes
- * them.
+ * Creates lookups, fills them from existing rows, checks them and drops them. {@link org.shardflake.router.Lookup} reads and writes them.
  *
  * <p>Every method that changes a lookup locks out others that do. After an interruption, repeat the call to continue. Thread-safe; holds
  * no connection between calls.
  */
 public final class LookupTables {
 
-    /** The time after which every router has asked the catalog again. */
+    /** The time within which every router asks the catalog again. */
     private static final Duration ROUTERS_KNOW = Duration.ofSeconds(15);
 
-    /** The time to wait for open transactions of the application. */
+    /** The time to wait for the application's open transactions. */
     private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     private static final int THREADS = 4;
@@ -89,7 +88,7 @@ public final class LookupTables {
     }
 
     /**
-     * Creates a lookup, with its tables in all shards if they are not there. If the lookup has a source, its values have to be brought in
+     * Creates a lookup, and its tables in all shards where they are missing. If the lookup has a source, its values have to be brought in
      * afterwards. A lookup of this form that is there stays as it is.
      *
      * @throws ShardflakeException if the lookup exists already in another form, a shard is being moved or lacks the source, or shards could
@@ -130,8 +129,8 @@ public final class LookupTables {
     }
 
     /**
-     * Makes shards refuse lookups that a restored catalog does not know: a router may still use one. Their values stay, in case a newer catalog turns
-     * up.
+     * Makes shards refuse lookups that a restored catalog does not know, since a router may still use one. Their values stay, in case a newer
+     * catalog turns up.
      *
      * @return the highest number that a shard knows; 0 if there is none
      */
@@ -150,7 +149,7 @@ public final class LookupTables {
         }
     }
 
-    /** Makes shards refuse claims of a lookup, now and in open transactions. */
+    /** Makes shards refuse claims of a lookup, including those in open transactions. */
     private static Removal end(int number, ShardRouter router, int shards) throws SQLException, InterruptedException {
         Removal removal = new Removal(number, router, PATIENCE);
         inParallel(shards, THREADS, removal::mark, () -> {});
@@ -158,7 +157,7 @@ public final class LookupTables {
         return removal;
     }
 
-    /** Records the lookup once nothing forbids it. */
+    /** Records the lookup when nothing forbids it. */
     @FunctionalInterface
     private interface Recording {
         void run() throws SQLException, InterruptedException;
@@ -241,8 +240,8 @@ public final class LookupTables {
     }
 
     /**
-     * Claims the values of the rows that were there before the lookup; afterwards they can be found, unless some were refused. The
-     * application has to claim the values of rows that it writes by then. Goes on where an interrupted run ended.
+     * Claims the values of rows that are older than the lookup; afterwards these rows can be found, unless some were refused. The application
+     * has to claim the values of rows that it writes by then. Goes on where an interrupted run ended.
      *
      * @param done receives the number of rows just done; called from several threads
      * @throws ShardflakeException if there is no such lookup, or no column has its values
@@ -290,8 +289,8 @@ public final class LookupTables {
     }
 
     /**
-     * Compares a lookup with its rows, both ways, while the application writes. Changes nothing. A failure is thrown only if no difference
-     * was found before.
+     * Compares a lookup with its rows in both directions, while the application writes. Changes nothing. A failure is thrown only if no
+     * difference was found before.
      *
      * @param threads how many shards to compare at a time: 1 or more
      */
@@ -320,7 +319,7 @@ public final class LookupTables {
         void run(int shard) throws SQLException;
     }
 
-    /** Throws the first failure, once all threads have ended. */
+    /** Runs tasks in parallel; throws the first failure once all threads have ended. */
     private static void inParallel(int shards, int threads, ShardTask task, Runnable stop)
             throws SQLException, InterruptedException {
         AtomicInteger next = new AtomicInteger();
@@ -359,7 +358,7 @@ public final class LookupTables {
         }
     }
 
-    /** A router over all servers, as this user. */
+    /** A router to all servers, with this user. */
     private ShardRouter router(int threads) {
         return ShardRouter.builder()
                 .catalog(catalog.pinned())

@@ -7,7 +7,7 @@ package org.shardflake.lookup;
 import org.shardflake.Advice;
 
 /**
- * Something wrong with lookups on one server.
+ * A problem with lookups on one server.
  *
  * @param check a stable name, such as lookup-dropped
  */

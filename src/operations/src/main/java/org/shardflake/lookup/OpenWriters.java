@@ -25,7 +25,10 @@ import org.shardflake.server.SqlText;
  */
 final class OpenWriters {
 
-    /** A direct write to a partition locks only that. A prepared transaction has no process. */
+    /**
+     * Finds transactions that hold locks on a table; a direct write to a partition locks only the partition. A prepared transaction has no
+     * process.
+     */
     private static final String WRITERS = """
             SELECT l.virtualtransaction, COALESCE(l.pid, 0) FROM pg_catalog.pg_locks l
              WHERE l.locktype = 'relation' AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
@@ -46,7 +49,7 @@ final class OpenWriters {
     }
 
     /**
-     * Waits until the transactions have ended that have written to the table by now.
+     * Waits for the transactions that have written to the table so far.
      *
      * @throws ShardflakeException if one does not end in time
      */

@@ -6,7 +6,7 @@ package org.shardflake.lookup;
 
 import org.shardflake.ShardflakeException;
 
-/** Lets so many pieces of work begin each second. Thread-safe. */
+/** Limits how many pieces of work start per second. Thread-safe. */
 final class RateLimiter {
 
     private final long nanosBetween;
@@ -17,7 +17,7 @@ final class RateLimiter {
         this.nanosBetween = perSecond == 0 ? 0 : 1_000_000_000L / perSecond;
     }
 
-    /** Waits until the next piece of work may begin. */
+    /** Waits until the next piece of work may start. */
     void next() {
         if (nanosBetween == 0) {
             return;

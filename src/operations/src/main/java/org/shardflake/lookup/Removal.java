@@ -21,9 +21,8 @@ import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardTransaction;
 
 /**
- * The removal of a lookup's values, after which no transaction can commit a claim of it any more: neither one that has claimed before, nor
- * one of a router that has not heard. So the lookup of that name that is made next, and its backfill, see all rows that were written under
- * this one.
+ * Removes a lookup's values so that no transaction can commit a claim afterwards, whether it claimed earlier or its router does not know of the
+ * removal. So the lookup of that name that is made next, and its backfill, see all rows that were written under this one.
  *
  * <p>Each method does its part of one shard, and has to have done it in all before the next. For many threads; all can be repeated.
  */
@@ -32,13 +31,16 @@ final class Removal {
     private static final int ROWS_AT_ONCE = 5000;
     private static final int CLAIMS_AT_ONCE = 1000;
 
-    /** A claim of the empty value, which no row can hold, tells routers that the lookup is gone. It stays. */
+    /** Marks a lookup as gone for routers, by a claim of the empty value, which no row can hold. It stays. */
     private static final String MARK = """
             INSERT INTO ${shard.schema}.shardflake_lookup (lookup, value, member, held_by_uid, held_by_id, token, state)
             VALUES (?, '', '', 0, 0, gen_random_uuid(), 'leaving') ON CONFLICT (lookup, value, member) DO NOTHING
             """;
 
-    /** Claims whose record may be written yet: later than an hour after the claim it is refused, by clocks that differ by less than two days. */
+    /**
+     * Reads claims whose record may still be written: that is refused more than an hour after the claim, by clocks that differ by less than two
+     * days.
+     */
     private static final String CLAIMS = """
             SELECT value, member, held_by_uid, token FROM ${shard.schema}.shardflake_lookup
              WHERE lookup = ? AND (value, member) > (?, ?) AND state <> 'held' AND claimed_at > clock_timestamp() - interval '2 days'
@@ -80,7 +82,7 @@ final class Removal {
         update(shard, MARK, lookup);
     }
 
-    /** Lets the shards of rows decide about the claims of this shard, so that no more records can be written. */
+    /** Lets the rows' shards decide about the claims in this shard, after which no more records can be written. */
     void decide(int shard) throws SQLException {
         writers.await(shard, "shardflake_lookup"); // Statements that came before the mark.
         String value = "";
@@ -116,7 +118,7 @@ final class Removal {
                         CLAIMS_AT_ONCE));
     }
 
-    /** Waits for the transactions that have recorded one. */
+    /** Waits for the transactions that have recorded one of these claims. */
     private void decide(int shard, List<UUID> tokens) throws SQLException {
         boolean decided = Poll.everyMillis(20, patience).until(() -> {
             try {
@@ -145,7 +147,7 @@ final class Removal {
         }
     }
 
-    /** Waits for those that have recorded a claim, hold one or take one back. */
+    /** Waits for transactions that have recorded a claim, hold one, or take one back. */
     void await(int shard) throws SQLException {
         writers.await(shard, "shardflake_lookup_owner");
     }
@@ -170,7 +172,7 @@ final class Removal {
         T run(ShardTransaction tx) throws SQLException;
     }
 
-    /** A lookup whose creation was interrupted has no tables in some shards. */
+    /** Runs work in a shard, unless the lookup has no tables there because its creation was interrupted. */
     private <T> T inShard(int shard, T ifNone, Work<T> work) throws SQLException {
         return router.<T, SQLException>write(
                 ShardKey.shard(shard),

@@ -9,7 +9,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardTransaction;
 import org.shardflake.server.SessionFailedException;
 
-/** Reads of a lookup's rows by the router, whose sessions do not know the name of their server. */
+/** Reads a lookup's rows through the router, whose sessions do not know their server's name. */
 final class ShardReads {
 
     private ShardReads() {}

@@ -22,7 +22,7 @@ import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The columns of a lookup's table, in shards of one server that agree on them.
+ * The columns of a lookup's table, in the shards of one server where they are the same.
  *
  * @param columns their names; none if there is no such table
  * @param integers those that can hold a uid or an id
@@ -107,7 +107,7 @@ record SourceColumns(String server, ShardSet shards, List<String> columns, List<
         }
     }
 
-    /** The shards that lack the table or a column that others have; empty if there are none. */
+    /** A description of the shards that lack the table or a column that others have; empty if there are none. */
     static Optional<String> lacks(LookupDefinition.Source source, List<SourceColumns> all) {
         for (Part part : Part.values()) {
             List<SourceColumns> lacking =

@@ -13,10 +13,10 @@ import org.shardflake.ShardKey;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 
-/** The numbers of lookups that shards have claims or marks of. For many threads. */
+/** Collects the lookup numbers for which shards have claims or marks. For many threads. */
 final class UsedNumbers {
 
-    /** Finds the numbers with one index probe each, however many claims they have. */
+    /** Finds the numbers with one index probe each, however many claims there are. */
     private static final String NUMBERS = """
             WITH RECURSIVE used (lookup) AS (
                 SELECT min(lookup) FROM ${shard.schema}.shardflake_lookup
@@ -34,7 +34,7 @@ final class UsedNumbers {
         this.router = router;
     }
 
-    /** A shard of which no lookup was ever made has no tables for them. */
+    /** Reads the numbers in a shard; without lookups, a shard lacks the tables for them. */
     void read(int shard) throws SQLException {
         List<Map.Entry<Integer, Boolean>> numbers = router.<List<Map.Entry<Integer, Boolean>>, SQLException>write(
                 ShardKey.shard(shard),
@@ -56,7 +56,7 @@ final class UsedNumbers {
         }
     }
 
-    /** 0 if there is none. */
+    /** The highest number, or 0 if there is none. */
     synchronized int highest() {
         return highest;
     }

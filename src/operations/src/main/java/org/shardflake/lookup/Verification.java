@@ -34,9 +34,9 @@ import org.shardflake.router.ShardRouter;
 import org.shardflake.server.SqlText;
 
 /**
- * Compares a lookup with its rows, both ways: each claim that is good with its record, each record with its claim, and the records of a
- * shard with the shard's rows. What the application is just changing differs for a moment, and is looked at again. Takes as
- * much memory for many rows as for few. For many threads.
+ * Compares a lookup with its rows in both directions: each valid claim with its record, each record with its claim, and the records of a shard
+ * with its rows. What the application is just changing differs for a moment, and is looked at again. Takes as much memory for many rows as for
+ * few. For many threads.
  */
 final class Verification {
 
@@ -57,7 +57,7 @@ final class Verification {
     private static final String RECORDS =
             "SELECT token, value, held_by_uid, held_by_id FROM ${shard.schema}.shardflake_lookup_owner WHERE token > ? AND lookup = ? AND NOT is_void ORDER BY token LIMIT ?";
 
-    /** Reads rows with the stored form of their value, or null if it cannot be stored. Of a long one only the length is fetched. */
+    /** Reads rows with the stored form of their value, null if the value cannot be stored. Of a long one only the length is fetched. */
     private static final String ROWS = """
             SELECT r.is_row, r.uid, r.id, CASE WHEN r.bytes BETWEEN 1 AND %5$s THEN r.kept END, r.bytes, o.value, o.held_by_uid, o.held_by_id
               FROM (SELECT true AS is_row, %1$s AS uid, %2$s AS id, octet_length(convert_to(%3$s, 'UTF8')) AS bytes, %4$s AS kept
@@ -75,7 +75,7 @@ final class Verification {
         }
     }
 
-    /** Differences, of which the first are named. */
+    /** The differences found, of which the first are named. */
     private static final class Found {
 
         private final List<String> named = new ArrayList<>();
@@ -178,13 +178,13 @@ final class Verification {
         }
     }
 
-    /** Removes what is settled; called again while something is left. */
+    /** Removes the claims that are settled; called again while some are left. */
     @FunctionalInterface
     private interface Look {
         void again() throws SQLException;
     }
 
-    /** Checks all unsettled claims again in one step, however many there are. */
+    /** Checks all unsettled claims again, together, however many there are. */
     private static void lookAgain(List<Claim> unsettled, Look look) throws SQLException {
         if (!unsettled.isEmpty()) {
             AGAIN.until(() -> {
@@ -244,7 +244,7 @@ final class Verification {
         found.add(last.found);
     }
 
-    /** The findings of one transaction, kept back until it is certain that it read the shard and not a copy left behind. */
+    /** The findings of one transaction, held back until it is certain that the transaction read the shard and not a copy left behind. */
     private static final class Attempt {
 
         private @Nullable ShardPlacement placement;
@@ -364,7 +364,7 @@ final class Verification {
         }
     }
 
-    /** A hashed value begins with the hash that leads to its shard. */
+    /** The shard of a stored value; a hashed value begins with the hash that leads to its shard. */
     private int shardOf(String kept) {
         return lookup.hashed()
                 ? router.map().shardOfUid(Long.parseUnsignedLong(kept.substring(0, 16), 16))
@@ -375,7 +375,7 @@ final class Verification {
         return template.replace("${shard.schema}", String.format(Locale.ROOT, "shard_%04d", shard));
     }
 
-    /** A write, whose commit asks whether the shard is still here: a read may be of a copy that was left behind. */
+    /** Runs a query in a write transaction, whose commit verifies that the shard is still here: a read might see a copy left behind. */
     private <T> T in(int shard, Sql.Query<T> query) throws SQLException {
         return router.<T, SQLException>write(
                 ShardKey.shard(shard), tx -> ShardReads.run(tx, () -> query.run(tx.connection())));

@@ -25,7 +25,7 @@ import org.shardflake.move.exception.MoveRefusedException;
 import org.shardflake.move.internal.session.MoveServerSession;
 import org.shardflake.move.internal.session.Seal;
 
-/** Removes everything of a move from the servers, except for the shards where the catalog has them. Can be repeated at any time. */
+/** Removes all objects of a move from the servers, except the shards where the catalog has them. Can be repeated at any time. */
 public final class CleanUp {
 
     private static final String LOCK = """
@@ -77,7 +77,7 @@ public final class CleanUp {
         session.lease().end(move.phase() == MovePhase.COMPLETING ? "move completed" : "move cancelled");
     }
 
-    /** Removes what a move has on its source, without asking the other server. */
+    /** Removes a move's objects on its source, without contacting the other server. */
     public static void ofSource(MoveServerSession source, String tag) throws SQLException {
         Stream.reverse(tag, source, source).dropSubscription();
         Stream forward = Stream.forward(tag, source, source);
@@ -91,7 +91,7 @@ public final class CleanUp {
         return List.of(session.source(), session.target());
     }
 
-    /** Requires that the target has the shards: if it was restored to an earlier time, the copy to be removed is the only one. */
+    /** Requires that the target has the shards: if the target was restored to an earlier time, the source's copies are the only ones. */
     private void requireShards(Move move) throws SQLException {
         for (MoveServerSession side : sides()) {
             List<MoveShard> its = move.shards().stream()
@@ -115,7 +115,7 @@ public final class CleanUp {
         }
     }
 
-    /** Runs while there is a way back, since whoever broke a seal may have written. */
+    /** Requires intact seals while there is a way back, since someone who broke a seal may have written to a copy. */
     private void requireSealed(Move move) throws SQLException {
         ShardSet broken = Seal.broken(session.source(), move.shardSet(ShardPhase.SWITCHED));
         if (!broken.isEmpty()
@@ -130,8 +130,8 @@ public final class CleanUp {
     }
 
     /**
-     * The copy on the server that the catalog does not name. It must be closed: an open one would be the wrong one. The copy that a
-     * shard has left is removed only if its seal is intact.
+     * Drops the copy on the server that the catalog does not name. It must be closed: an open one would be the wrong one. The copy that a shard
+     * has left is removed only if its seal is intact.
      */
     private void dropCopy(MoveShard shard, MoveServerSession side) throws SQLException {
         ShardSet its = ShardSet.of(shard.shard());
@@ -163,7 +163,7 @@ public final class CleanUp {
     }
 
     /**
-     * Removes the copy of a shard that takes no writes.
+     * Removes the copy of a shard that accepts no writes.
      *
      * @param condition looked at while nobody can use the copy
      * @param voice gets the sessions that hold its tables, once they have for a second
@@ -179,7 +179,7 @@ public final class CleanUp {
                 : Optional.of(reason.get());
     }
 
-    /** Waits only briefly for readers, since others would queue behind it. */
+    /** Waits only briefly for readers, since other sessions would queue behind this one. */
     private static boolean tryToDrop(MoveServerSession side, int shard, Condition condition) throws SQLException {
         Connection connection = side.control();
         try {

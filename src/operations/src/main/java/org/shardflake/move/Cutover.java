@@ -47,7 +47,7 @@ final class Cutover implements AutoCloseable {
     /** The time after a fence for which a router may still consider the shard open; see {@code fence_ids}. */
     private static final Duration LEASES = Duration.ofMillis(2);
 
-    /** A transaction that has written and is older than this is awaited before fencing. */
+    /** The age above which a writing transaction is awaited before fencing. */
     private static final Duration LONG_TRANSACTION = Duration.ofMillis(250);
 
     /** The fence of a cutover; unlike fence_shard, it does not wait for leases, which end while the other server catches up. */
@@ -112,7 +112,7 @@ final class Cutover implements AutoCloseable {
     }
 
     /**
-     * Cuts a shard over, with as many attempts as needed while patience lasts.
+     * Cuts a shard over, in as many attempts as the time limit allows.
      *
      * @param following how its copy was compared just before; null if it was not
      * @throws MoveException when patience has run out; the shard is open where it was
@@ -158,7 +158,7 @@ final class Cutover implements AutoCloseable {
         awaitBack(shard);
     }
 
-    /** Requires that all who read the shard's changes will get them; a reader may have begun since the move did. */
+    /** Requires that all readers of the shard's changes will continue to get them; a reader may have started after the move. */
     private void requireReaders(MoveShard shard) throws SQLException {
         Stream carrying = session.carrying(shard);
         Optional<ServerStream.Obstacle> obstacle =
@@ -175,7 +175,7 @@ final class Cutover implements AutoCloseable {
         return new ServerStream(side.name(), side.control());
     }
 
-    /** Requires the slots, without which neither a comparison nor a cutover has anything to wait for. */
+    /** Requires the slots, which every comparison and cutover depends on. */
     void requireSlots(int number) throws SQLException {
         MoveShard shard = session.move().shard(number);
         Stream carrying = session.carrying(shard);
@@ -213,7 +213,7 @@ final class Cutover implements AutoCloseable {
         }
     }
 
-    /** Waits, without blocking writers, for what would only make an attempt fail; returns what it still waits for at the end. */
+    /** Waits, without blocking writers, for anything that would only make an attempt fail; returns what it was still waiting for at the end. */
     private Optional<String> awaitQuiet(MoveShard shard, long end) throws SQLException {
         Stream carrying = session.carrying(shard);
         Duration close = settings.pause().dividedBy(4);
@@ -277,7 +277,7 @@ final class Cutover implements AutoCloseable {
             this.to = forward ? targetWork : sourceWork;
         }
 
-        /** Cuts over, or returns why not; in that case the shard is open where it was. */
+        /** Cuts over, or returns the reason for failing, after which the shard is open where it was. */
         Optional<String> run(int count) throws SQLException {
             try (FrozenCopies comparison = comparisons.prepare(session, shard, tables, following)) {
                 warmUp();
@@ -314,7 +314,7 @@ final class Cutover implements AutoCloseable {
             return Optional.empty();
         }
 
-        /** Warms up this attempt's sessions, where statements are slower the first time; need not finish in time. */
+        /** Warms up this attempt's sessions, where the first execution of a statement is slow; need not finish in time. */
         private void warmUp() throws SQLException {
             for (Connection connection : List.of(from, to)) {
                 tryOut(
@@ -448,7 +448,7 @@ final class Cutover implements AutoCloseable {
             return System.nanoTime() - latest > 0 ? "it took too long" : null;
         }
 
-        /** Whether the other server comes to have the rows of reference tables that the shard's rows may refer to. */
+        /** Whether the other server gets the reference rows that the shard's rows may refer to in time. */
         private boolean hasReferencedRows(long latest) throws SQLException {
             if (referenceVersion == 0) { // There have never been any.
                 return true;
@@ -509,7 +509,7 @@ final class Cutover implements AutoCloseable {
             return Optional.empty();
         }
 
-        /** Restarts ids after a fence was rolled back, which does not undo the stop of its ids. */
+        /** Restarts ids after a fence was rolled back, since the rollback does not restart them. */
         private void startIds(SQLException failure) throws SQLException {
             try {
                 Sql.execute(
@@ -521,7 +521,9 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        /** Gives the attempt up. If that fails too, the shard stays in cutover, and is settled when the move is next taken up. */
+        /**
+         * Gives up the attempt after a failure. If that fails too, the shard stays in cutover, and is settled when the move is next taken up.
+         */
         private void giveUp(Exception failure) throws SQLException {
             try {
                 giveUp();
@@ -546,7 +548,7 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        /** Rolls back on a server that is gone, where the commit was never sent, so that the shard does not stay closed on the other. */
+        /** Rolls back on a server that is gone, where the commit was never sent, so that the shard does not stay closed on both servers. */
         private Optional<SQLException> rollBackThere() {
             try {
                 if (!to.getAutoCommit()) {

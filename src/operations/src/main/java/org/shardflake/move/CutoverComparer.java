@@ -27,7 +27,7 @@ import org.shardflake.move.exception.MoveException;
 /** Compares shards as of their cutover, one after the other, while the next ones are cut over. */
 final class CutoverComparer implements AutoCloseable {
 
-    /** The number of waiting comparisons, each of which holds a snapshot on both servers and keeps VACUUM from removing what it sees. */
+    /** The maximum number of waiting comparisons, each of which holds a snapshot on both servers and so holds up VACUUM. */
     private static final int WAITING = 4;
 
     private final MoveLease lease;
@@ -58,12 +58,12 @@ final class CutoverComparer implements AutoCloseable {
         return different;
     }
 
-    /** Whether anything is compared. */
+    /** Whether anything is to be compared. */
     boolean areWanted() {
         return wanted;
     }
 
-    /** The rows that may still be named. */
+    /** The number of differing rows that may still be named. */
     TableDifference.Names names() {
         return names;
     }
@@ -149,7 +149,7 @@ final class CutoverComparer implements AutoCloseable {
         }
     }
 
-    /** Waits until all are done, and returns the differences. */
+    /** Waits for all comparisons, and returns the differences. */
     Map<Integer, List<TableDifference>> await() throws SQLException {
         try {
             for (Future<?> comparison : running) {
@@ -170,7 +170,7 @@ final class CutoverComparer implements AutoCloseable {
         return different;
     }
 
-    /** Lets copies that differ follow, or leaves it to their stream, which was stopped. */
+    /** Lets differing copies follow again, or leaves that to their stopped stream. */
     private void letFollow() {
         kept.forEach(FrozenCopies::letFollow);
     }

@@ -8,7 +8,7 @@ import java.io.Serial;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** Delays Ctrl-C until closed, for short work that must not be left halfway, as when a shard would stay closed. */
+/** Delays Ctrl-C until closed, for short work that must not stop halfway, such as when a shard would stay closed. */
 final class ExitDelay implements AutoCloseable {
 
     private static final long LONGEST_SECONDS = 10;
@@ -16,7 +16,7 @@ final class ExitDelay implements AutoCloseable {
     private final CountDownLatch over = new CountDownLatch(1);
     private final Thread hook = new Thread(this::await, "shardflake, before exit");
 
-    /** Thrown when the process is ending; whether the work was done is unknown. */
+    /** Thrown when the process is ending; the work may or may not have been done. */
     static final class EndingException extends IllegalStateException {
 
         @Serial

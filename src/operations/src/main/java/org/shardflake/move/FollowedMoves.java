@@ -23,7 +23,8 @@ import org.shardflake.move.server.MoveServer;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Moves held while the schema of their shards changes on both servers. No shard is cut over, and no move ended, before this is closed. For one thread.
+ * The moves that are locked while the schema of their shards changes on both servers. No shard is cut over, and no move ended, before this is
+ * closed. For one thread.
  */
 public final class FollowedMoves implements AutoCloseable {
 
@@ -35,7 +36,7 @@ public final class FollowedMoves implements AutoCloseable {
     private final LockWatch locks;
 
     /**
-     * Holds no move yet.
+     * Creates an object that has not locked any move yet.
      *
      * @param servers the URL of a server of the shard map, including what is needed to log in
      * @param listener gets what is waited for
@@ -53,7 +54,7 @@ public final class FollowedMoves implements AutoCloseable {
     }
 
     /**
-     * Takes up a move, as any other command that works on it does.
+     * Takes up a move, as every command that works on it does.
      *
      * @param shards those whose schema is to change
      * @param followers gets the shards of each server and what follows them
@@ -81,7 +82,7 @@ public final class FollowedMoves implements AutoCloseable {
     }
 
     /**
-     * The copies of shards of a move, to plan by.
+     * The copies of a move's shards, for planning.
      *
      * @param server the one that has the copies
      */
@@ -92,7 +93,7 @@ public final class FollowedMoves implements AutoCloseable {
     private record Planned(long move, String server) implements Follower {}
 
     /**
-     * Has the servers of a move follow each other in tables that an interrupted deployment has created on both.
+     * Lets the servers of a move replicate tables that an interrupted deployment has created on both.
      *
      * @throws MoveRefusedException if another command works on the move
      */
@@ -105,7 +106,7 @@ public final class FollowedMoves implements AutoCloseable {
         });
     }
 
-    /** Whether there are such tables. The move is not held, so there may be others at any time. */
+    /** Whether an interrupted deployment has left tables that are not replicated. The move is not held, so there may be others at any time. */
     public static boolean isUnfinished(Move move, Function<String, MoveServer> servers) {
         return Sql.translating(() -> NewTables.areThere(move, servers));
     }
@@ -127,7 +128,7 @@ public final class FollowedMoves implements AutoCloseable {
         }
     }
 
-    /** The copies at the end of a stream. */
+    /** The copies at the receiving end of a stream. */
     private record Copies(long move, Stream stream, NewTables tables, boolean learnsTables) implements Follower.Held {
 
         @Override

@@ -18,7 +18,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.internal.session.MoveServerSession;
 
 /**
- * Both copies of a shard as of its cutover: frozen on the server it left, and not yet open on the other. The sessions keep seeing
+ * Both copies of a shard as of its cutover: frozen on the server that the shard left, and not yet open on the other. The sessions keep seeing
  * that state, whatever is written afterwards.
  */
 final class FrozenCopies implements AutoCloseable {
@@ -54,7 +54,7 @@ final class FrozenCopies implements AutoCloseable {
         return shard.shard();
     }
 
-    /** Compares the rows of a server as of the moment {@link #await} returns, or shortly before. */
+    /** Prepares to compare the rows of a server as of the moment when {@link #await} returns, or shortly before. */
     Future<?> seeSoon(MoveServerSession side) {
         if (sessions.isEmpty()) {
             return CompletableFuture.completedFuture(true);
@@ -88,7 +88,7 @@ final class FrozenCopies implements AutoCloseable {
         return sessions;
     }
 
-    /** Closes the sessions: their snapshots are of no use to the next attempt. */
+    /** Closes the sessions, whose snapshots are useless for the next attempt. */
     @Override
     public void close() {
         if (inUse) {

@@ -9,8 +9,8 @@ import java.sql.SQLException;
 import org.shardflake.jdbc.Sql;
 
 /**
- * A stream whose subscriber applies nothing that comes after the publisher's next mark: a lock on the row of the marks stops it there.
- * Its worker waits, and goes on as soon as this is closed, or its process has ended.
+ * A stream that stops before the publisher's next mark: a lock on the row of marks keeps the subscriber from applying more. Its worker waits,
+ * and goes on as soon as this is closed, or its process has ended.
  */
 final class HeldStream implements AutoCloseable {
 

@@ -27,7 +27,7 @@ final class LostTarget {
 
     private LostTarget() {}
 
-    /** Checks whether it can be done. Changes nothing. */
+    /** Checks whether a move can be ended without its target. Changes nothing. */
     static void check(Move move, Function<String, MoveServer> servers) throws SQLException {
         requireLost(servers.apply(move.target()), move.id());
         try (MoveServerSession source = MoveServerSession.toRead(servers.apply(move.source()), move.tag())) {
@@ -64,7 +64,7 @@ final class LostTarget {
         });
     }
 
-    /** Empty if it does not. One that starts, or has no connection to spare, does. */
+    /** A description of the target's answer; empty if the target does not answer. One that starts, or has no connection to spare, does. */
     private static Optional<String> whyItAnswers(MoveServer target) {
         try {
             return Sql.with(target.connect("shardflake move"), connection -> Optional.of(""));

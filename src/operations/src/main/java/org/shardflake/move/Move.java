@@ -33,12 +33,12 @@ public record Move(
         Optional<Instant> workedOnSince,
         List<MoveShard> shards) {
 
-    /** All of its shards. */
+    /** All shards of the move. */
     public ShardSet shardSet() {
         return ShardSet.of(shards.stream().map(MoveShard::shard).toList());
     }
 
-    /** Whether its command no longer runs although it is not done. A move that follows waits for its cutover, and is not abandoned. */
+    /** Whether the move is unfinished although no command is running it. A move that follows waits for its cutover, and is not abandoned. */
     public boolean isAbandoned() {
         return workedOnSince.isEmpty() && phase != MovePhase.FOLLOWING;
     }
@@ -51,7 +51,7 @@ public record Move(
                 .toList());
     }
 
-    /** Identifies its progress, except within shards. */
+    /** A text that changes when the move progresses, except within shards. */
     String progress() {
         // A copy that begins again goes back from the second phase to the first.
         return phase.compareTo(MovePhase.COPYING) <= 0
@@ -67,13 +67,13 @@ public record Move(
                         "move %s has no shard %s; it has %s".formatted(id, number, shardSet())));
     }
 
-    /** The command that gives it up where its shards are now: those on the target stay there. */
+    /** The command that gives up the move and leaves its shards where they are now, also those on the target. */
     public CliCommand cancelCommand() {
         return (shardSet(ShardPhase.SWITCHED).isEmpty() ? CliCommand.MOVE_CANCEL : CliCommand.MOVE_CANCEL_KEEPING)
                 .with(id);
     }
 
-    /** {@link #cancelCommand} without comparing the copies that it removes. */
+    /** The {@link #cancelCommand} without a comparison of the copies that it removes. */
     CliCommand cancelUncomparedCommand() {
         return (shardSet(ShardPhase.SWITCHED).isEmpty()
                         ? CliCommand.MOVE_CANCEL_UNCOMPARED
@@ -81,7 +81,7 @@ public record Move(
                 .with(id);
     }
 
-    /** The advice for a move that cannot continue, as when its replication has lost something. */
+    /** The advice for a move that cannot continue, for example because its replication has lost something. */
     public Advice wayOut() {
         ShardSet left = ShardSet.of(shards.stream()
                 .filter(shard -> shard.phase() != ShardPhase.SWITCHED)
@@ -97,7 +97,7 @@ public record Move(
                         "%s, which leaves those on %s there, and begin again for %s", end, target, Plural.shards(left));
     }
 
-    /** The command that continues the move, for when no running one does. */
+    /** The command that continues the move when no command is running it. */
     public CliCommand nextCommand() {
         return switch (phase) {
             case PREPARING, COPYING, CATCHING_UP -> CliCommand.MOVE_START.with(shardSet(), target);

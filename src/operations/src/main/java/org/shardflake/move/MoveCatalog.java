@@ -33,8 +33,8 @@ final class MoveCatalog {
     private static final String UNIQUE_VIOLATION = "23505";
 
     /**
-     * Moves with their shards, a line for each. In one statement, since a move may end between two. A standby doesn't have the locks, and a role may not
-     * see when another's session began. A catalog before version 5 has no bytes_at.
+     * Reads moves with their shards, one line per shard. In one statement, since a move may end between two. A standby doesn't have the locks,
+     * and a role may not see when another's session began. A catalog before version 5 has no bytes_at.
      */
     private static final String MOVES = """
             WITH move AS MATERIALIZED (
@@ -186,7 +186,7 @@ final class MoveCatalog {
     }
 
     /**
-     * Makes shards part of a recorded move.
+     * Adds shards to a recorded move.
      *
      * @throws MoveRefusedException if a shard is in another move, or not on the source
      */
@@ -221,7 +221,7 @@ final class MoveCatalog {
     }
 
     /**
-     * Takes over a move exclusively: an earlier holder can change nothing more in the catalog.
+     * Takes over a move exclusively: its previous holder can change nothing more in the catalog.
      *
      * @param session is told the process of the session that has the lease
      * @throws MoveRefusedException if someone is working on it

@@ -30,7 +30,7 @@ import org.shardflake.move.internal.copy.TableCopy;
 import org.shardflake.move.internal.session.ExportedSnapshot;
 import org.shardflake.move.internal.session.MoveServerSession;
 
-/** Copies all shards of a move as of one moment: several at a time, the largest first, and very large ones in parts. */
+/** Copies all shards of a move as of one moment: several at a time, the largest first, very large ones in parts. */
 final class MoveCopy {
 
     private static final long NANOS_BETWEEN_REPORTS = 1_000_000_000L;
@@ -52,7 +52,7 @@ final class MoveCopy {
     private final MoveListener listener;
     private final Runnable stepDone;
     private final Deque<Work> shardsAndParts = new ConcurrentLinkedDeque<>();
-    /** Indexes of the last shards, which all connections build together when nothing else is left. */
+    /** Index builds of the last shards, which all connections share when nothing else is left. */
     private final Queue<Work> lastIndexes = new ConcurrentLinkedQueue<>();
 
     /** @param stepDone notes that something is there which is kept whatever happens: a part, or an index */
@@ -74,7 +74,7 @@ final class MoveCopy {
     }
 
     /**
-     * Copies.
+     * Copies all given shards.
      *
      * @param copied the shards among these that an earlier process copied, as of an earlier moment
      */
@@ -159,7 +159,7 @@ final class MoveCopy {
         }
     }
 
-    /** A shard, or a part of one. */
+    /** A unit of copying: a shard, or a part of one. */
     @FunctionalInterface
     private interface Work {
         void by(Copier copier) throws SQLException;
@@ -205,7 +205,7 @@ final class MoveCopy {
         listener.reached(MoveStep.SHARD_COPIED);
     }
 
-    /** Two connections, to copy one thing after another. */
+    /** A pair of connections that copies one unit after another. */
     private final class Copier implements AutoCloseable {
 
         private final Connection from;
@@ -227,7 +227,7 @@ final class MoveCopy {
             parted = new PartedCopy(from, to, throttle, target.checkClaim());
         }
 
-        /** Adds the parts of a shard that are to be copied, or the shard if it has none. */
+        /** Queues the parts of a shard, or the whole shard if it has none. */
         private void begin(Sized next, List<String> tables, Work whole) throws SQLException {
             List<SplitTable> split = parted.split(tables, settings.partSize());
             if (!parted.isParted(split)) {
@@ -254,7 +254,7 @@ final class MoveCopy {
             }
         }
 
-        /** Leaves the indexes to all connections that copy, in parallel with the remaining rows or after them. */
+        /** Queues the index builds, for all connections to share, in parallel with the remaining rows or after them. */
         private void build(PartedCopy.PartedShard shard, ShardProgress progress) throws SQLException {
             List<String> indexes = parted.indexes(shard);
             if (indexes.isEmpty()) {

@@ -19,7 +19,7 @@ import org.shardflake.move.exception.MoveRefusedException;
 import org.shardflake.sql.AdvisoryLock;
 
 /**
- * The right to work on a move while its connection to the catalog lives, and the holder's changes to the catalog.
+ * The right to work on a move for as long as its connection to the catalog lives, and the holder's changes to the catalog.
  *
  * <p>Each change is made only if the claim is still the latest. Thread-safe.
  */
@@ -37,15 +37,15 @@ final class MoveLease implements AutoCloseable {
     private static final String IS_LOCKED =
             "SELECT EXISTS (SELECT FROM %s WHERE %s)".formatted(LOCKS, IS_OF.formatted("?"));
 
-    /** A catalog before version 5 has not. */
+    /** Whether the catalog has the column; catalogs before version 5 do not. */
     private static final String HAS_BYTES_AT =
             "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'shardflake_catalog.move_shard'::regclass AND attname = 'bytes_at')";
 
-    /** A machine that is gone is noticed after 5 + 3 * 3 seconds; a process that is gone, at once. */
+    /** Makes the server notice after 5 + 3 * 3 seconds that the machine is gone; the end of a process is noticed immediately. */
     private static final String NOTICE =
             "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3";
 
-    /** The time that a server may take to notice that the previous holder is gone. */
+    /** The time that a server may take to notice that the previous holder has gone. */
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(20);
 
     private final Connection connection;
@@ -95,7 +95,7 @@ final class MoveLease implements AutoCloseable {
         return new MoveLease(connection, move, claim, Sql.isTrue(connection, HAS_BYTES_AT));
     }
 
-    /** Whether anybody holds the lease of a move. */
+    /** Whether someone holds the lease of a move. */
     static boolean isTaken(Connection connection, long move) throws SQLException {
         return Sql.isTrue(connection, IS_LOCKED, move);
     }
@@ -147,7 +147,7 @@ final class MoveLease implements AutoCloseable {
                 shard);
     }
 
-    /** Records that a shard has been copied, with what was sent, or has not. */
+    /** Records whether a shard has been copied, and how much was sent. */
     synchronized void copied(int shard, ShardPhase phase, long bytes, long rows) throws SQLException {
         changeShard("phase = '%s', bytes = %s%s, rows = %s".formatted(phase, bytes, bytesAt, rows), shard);
     }
@@ -166,13 +166,13 @@ final class MoveLease implements AutoCloseable {
                 .orElseThrow(this::superseded);
     }
 
-    /** Gives up all attempts, so that none of them can change the map any more. */
+    /** Cancels all attempts, so that none can change the map any more. */
     synchronized void disarm(int shard, ShardPhase phase) throws SQLException {
         changeShard("phase = '%s', attempt = attempt + 1".formatted(phase), shard);
     }
 
     /**
-     * Changes the shard map, if nothing has intervened.
+     * Changes the shard map, unless something has intervened.
      *
      * @param phase the shard's phase after the change
      */
@@ -181,7 +181,7 @@ final class MoveLease implements AutoCloseable {
         callSwitch(shard, attempt, server, phase, mark);
     }
 
-    /** Makes the change and rolls it back, so that any refusal comes before anybody waits. */
+    /** Makes the change and rolls it back, so that a refusal comes before anyone has to wait. */
     synchronized void rehearseSwitch(MoveShard shard, long attempt, String server, ShardPhase phase)
             throws SQLException {
         try (Sql.Ending ending = Sql.rollingBack(connection)) {

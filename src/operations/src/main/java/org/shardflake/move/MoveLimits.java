@@ -15,7 +15,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.shardflake.move.exception.MoveException;
 import org.shardflake.move.internal.session.Sleep;
 
-/** The limits that moves of one process share: bytes, write pauses, and steps that only one of them may do at a time. Thread-safe. */
+/** The limits that all moves of a process share: bytes, write pauses, and steps that only one move may do at a time. Thread-safe. */
 final class MoveLimits {
 
     private static final long NANOS_A_SECOND = 1_000_000_000L;
@@ -23,7 +23,7 @@ final class MoveLimits {
     /** The minimum time between two cutovers, which a restore point needs. */
     private static final long NANOS_BETWEEN_CUTOVERS = 10_000_000L;
 
-    /** A cutover is over sooner; one that hangs on a server that does not answer holds up no others. */
+    /** The time to wait for a turn; a normal cutover is shorter, and one that hangs must not hold up others. */
     private static final long TURN_SECONDS = 2;
 
     private final long bytesPerSecond;
@@ -44,7 +44,7 @@ final class MoveLimits {
         this.pausesPerMinute = pausesPerMinute;
     }
 
-    /** Waits as long as these bytes may take. */
+    /** Waits as long as copying these bytes may take. */
     void awaitBytes(long bytes) {
         if (bytesPerSecond > 0) {
             long wait = reserve(bytes);
@@ -61,7 +61,7 @@ final class MoveLimits {
         return nextBytes - now;
     }
 
-    /** Waits until one more write pause is allowed, and returns for how many nanoseconds. */
+    /** Waits until another write pause is allowed; returns the time waited in nanoseconds. */
     long awaitPause(MoveListener listener) {
         long wait = pausesPerMinute > 0 ? Math.max(reservePause(), 0) : 0;
         if (wait > NANOS_A_SECOND) {
@@ -82,8 +82,8 @@ final class MoveLimits {
     }
 
     /**
-     * Waits for the turn to cut a shard over, which ends when it is closed: cutovers at the same time would only make each other's
-     * pause longer, on the servers and at the one row of the catalog that all of them change. To be used by one thread.
+     * Waits for the turn to cut a shard over, which ends when it is closed: concurrent cutovers would only lengthen each other's pause, on the
+     * servers and at the one catalog row that all of them change. To be used by one thread.
      */
     Turn awaitTurn(MoveListener listener) {
         try {
@@ -102,7 +102,7 @@ final class MoveLimits {
         }
     }
 
-    /** Tries to take the turn; false if one other move has had it all the time. */
+    /** Tries to take the turn; false if a single other move has had it all the time. */
     private boolean tryTurn(MoveListener listener) throws InterruptedException {
         if (cutover.tryLock(1, TimeUnit.SECONDS)) {
             turns.incrementAndGet();
@@ -121,7 +121,7 @@ final class MoveLimits {
     }
 
     /**
-     * Waits until no other move of this process makes schemas on either server, or tries to, so that only other processes try anybody's patience.
+     * Waits until no other move of this process creates schemas on either server, so that waits for them are not counted against time limits.
      * To be closed by the same thread.
      */
     Schemas awaitSchemas(String source, String target, MoveListener listener) {
@@ -144,7 +144,7 @@ final class MoveLimits {
         return taken;
     }
 
-    /** The sole right, in this process, to make schemas on two servers. */
+    /** The exclusive right, within this process, to create schemas on two servers. */
     static final class Schemas implements AutoCloseable {
 
         private final List<ReentrantLock> locks = new ArrayList<>();

@@ -15,10 +15,10 @@ public interface MoveListener {
     /** Ignores everything. */
     MoveListener NONE = new MoveListener() {};
 
-    /** A check before a new move found something to know of, which does not prevent it. */
+    /** Called when a check before a new move has found something worth knowing that does not prevent the move. */
     default void warned(PreflightCheck check) {}
 
-    /** A step has just been done. */
+    /** Called when a step has been completed. */
     default void reached(MoveStep step) {}
 
     /**
@@ -29,31 +29,31 @@ public interface MoveListener {
      */
     default void copied(int shard, long bytes, long rows) {}
 
-    /** A shard was cut over. */
+    /** Called when a shard has been cut over. */
     default void cutOver(int shard, String server, Duration pause, int attempts) {}
 
-    /** A cutover attempt gave up, and the shard is open where it was. */
+    /** Called when a cutover attempt has been given up; the shard is open where it was. */
     default void attemptFailed(int shard, String reason) {}
 
-    /** Copies of a shard were compared and differ in these rows. */
+    /** Called when copies of a shard have been compared and differ in these rows. */
     default void compared(int shard, List<TableDifference> differences) {}
 
-    /** Rows of a shard changed too often to compare while it takes writes; no others differ. */
+    /** Called when rows of a shard changed too often to be compared while it is in use; no other rows differ. */
     default void undecided(int shard, List<String> tables) {}
 
-    /** A shard has been copied. */
+    /** Called when a shard has been copied. */
     default void shardCopied(int shard) {}
 
     /** Called when a server cannot follow the other one, for this reason; the server retries. */
     default void streamFails(String problem) {}
 
     /**
-     * Called when the work has waited for something for a second; it continues to wait while patience lasts.
+     * Called when the work has waited for a second; it continues to wait up to its time limit.
      *
      * @param what the wait, what it is for, and who holds it; told again when that changes
      */
     default void waits(String what) {}
 
-    /** A server or the catalog failed; the work resumes after a moment. */
+    /** Called when a server or the catalog has failed; the work resumes after a moment. */
     default void interrupted(String problem) {}
 }

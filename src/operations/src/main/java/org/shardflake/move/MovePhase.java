@@ -8,11 +8,11 @@ import java.util.Locale;
 
 /** The phase of a whole move. */
 public enum MovePhase {
-    /** The target's schemas, both publications and the slot are being made; the slot waits for transactions that write. */
+    /** The target's schemas, both publications and the slot are being created; the slot waits for writing transactions. */
     PREPARING,
     /** Rows are being copied. */
     COPYING,
-    /** The target applies what was written since the copy. */
+    /** The target applies the changes made since the copy. */
     CATCHING_UP,
     /** Both streams run, and shards can be cut over one by one in either direction. */
     FOLLOWING,

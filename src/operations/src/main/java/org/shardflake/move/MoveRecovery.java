@@ -26,8 +26,8 @@ import org.shardflake.move.internal.session.Seal;
 import org.shardflake.replication.StreamTrouble;
 
 /**
- * Reconciles the servers with the catalog after any interruption: the server that has a shard takes its writes, the other does not, and changes flow
- * from the one to the other.
+ * Reconciles the servers with the catalog after any interruption: a shard's server accepts its writes, the other one does not, and changes are
+ * replicated to the other one.
  */
 final class MoveRecovery {
 
@@ -98,9 +98,9 @@ final class MoveRecovery {
     }
 
     /**
-     * Gives the source back what the target has lost together with the cutover, in a failover to a standby that was behind, or a
-     * restore. The source's record shows that it has every row until its fence, and its copy has what has come back since. The
-     * target's copy must be fenced, or gone: an open one is from before an earlier move, and may have taken writes.
+     * Returns to the source the shards that the target lost together with their cutover, in a restore or a failover to a standby that was
+     * behind. The source's record shows that it has every row until its fence, and its copy has what has come back since. The target's copy
+     * must be fenced, or gone: an open one is from before an earlier move, and may have taken writes.
      */
     private void takeLostBack() throws SQLException {
         Move move = session.move();
@@ -132,7 +132,7 @@ final class MoveRecovery {
         }
     }
 
-    /** Opens what was closed for an unfinished last comparison. */
+    /** Reopens shards that were closed for an unfinished last comparison. */
     private void follow(ShardSet shards) throws SQLException {
         MoveServerSession source = session.source();
         for (int shard : Seal.sealed(source.control(), shards).stream().toArray()) {
@@ -149,7 +149,7 @@ final class MoveRecovery {
         }
     }
 
-    /** Removes the seal; waits for readers, but only briefly, since others would queue behind it. */
+    /** Removes the seal; waits only briefly for readers, since other sessions would queue behind it. */
     private static boolean takeOff(MoveServerSession side, int shard) throws SQLException {
         try {
             Seal.takeOff(side, shard);
@@ -162,7 +162,7 @@ final class MoveRecovery {
         }
     }
 
-    /** A restored catalog describes an earlier state: bringing the servers in line with it would close the newest rows. */
+    /** Refuses a restored catalog, which describes an earlier state: following it would close the newest rows. */
     static void checkCatalogIsNewest(MoveServerSession side, Move move) throws SQLException {
         Map<Integer, Long> here = side.gotShards();
         for (MoveShard shard : move.shards()) {
@@ -212,7 +212,7 @@ final class MoveRecovery {
                                 carrying.addSql(toAdd)));
     }
 
-    /** Waits for the last writes. Ending sooner would open nothing, so this ends only when waiting is pointless. */
+    /** Waits until the last writes have arrived. Ending sooner would open nothing, so this ends only when waiting is pointless. */
     private void awaitLastWrites(MoveShard shard, long mark, Stream back) throws SQLException {
         long end = System.nanoTime() + patience.toNanos();
         String told = "";

@@ -19,7 +19,7 @@ import org.shardflake.move.server.MoveServer;
 /** A move in progress: the lease, both servers and both streams. For one thread. */
 final class MoveSession implements AutoCloseable {
 
-    /** The claim last used by a piece of work, and its progress within shards. */
+    /** The latest claim of a piece of work, and its progress within shards. */
     static final class Claims {
         private final AtomicLong stepsDone = new AtomicLong();
         private OptionalLong last = OptionalLong.empty();
@@ -28,7 +28,7 @@ final class MoveSession implements AutoCloseable {
             return last;
         }
 
-        /** The number of copied parts of shards and built indexes, which are kept whatever happens. */
+        /** The number of copied parts of shards and built indexes, which are never undone. */
         long stepsDone() {
             return stepsDone.get();
         }
@@ -64,7 +64,7 @@ final class MoveSession implements AutoCloseable {
         this.reverse = Stream.reverse(move.tag(), source, target);
     }
 
-    /** Takes over a move: from then on no other command can change anything for it, on the servers or in the catalog. */
+    /** Takes over a move: from then on, no other command can change anything for it, on the servers or in the catalog. */
     static MoveSession takeUp(
             MoveCatalog catalog,
             long id,
@@ -98,7 +98,7 @@ final class MoveSession implements AutoCloseable {
         }
     }
 
-    /** An address that leads to its standby when that has been promoted would let the one be opened as the other. */
+    /** Requires two different servers: an address that also leads to a promoted standby could open one as the other. */
     private void requireApart() throws SQLException {
         try (SameServer there = SameServer.as(source.control())) {
             if (there.hasDatabase(target.control())) {
@@ -119,7 +119,7 @@ final class MoveSession implements AutoCloseable {
         return locks;
     }
 
-    /** The move as of its takeover: its names never change, but its phase does. */
+    /** The move as of its takeover; its names never change, unlike its phase. */
     Move taken() {
         return move;
     }

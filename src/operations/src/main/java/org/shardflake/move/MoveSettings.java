@@ -30,7 +30,7 @@ public record MoveSettings(
         Duration patience,
         boolean verify) {
 
-    /** 2 jobs, parts of 1 GiB, no limits, 10 s, 90 ms, 30 ms, 10 minutes, and verified. */
+    /** The default settings: 2 jobs, parts of 1 GiB, no limits, 10 s, 90 ms, 30 ms, 10 minutes, and verified. */
     public static final MoveSettings DEFAULT = builder().build();
 
     public MoveSettings {
@@ -54,7 +54,7 @@ public record MoveSettings(
         return new Builder();
     }
 
-    /** Settings that are those of {@link #DEFAULT}, except for the ones that are set. Not thread-safe. */
+    /** Builds settings; those that are not set are as in {@link #DEFAULT}. Not thread-safe. */
     public static final class Builder {
 
         private int jobs = 2;
@@ -110,7 +110,7 @@ public record MoveSettings(
         }
 
         /**
-         * Makes the settings.
+         * Builds the settings.
          *
          * @throws IllegalArgumentException if no move can have them
          */

@@ -62,7 +62,7 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
                 StreamStatus.read(name + "_reverse", target, source, following && !sealed, move.wayOut(), application));
     }
 
-    /** The losses of the streams of a following move, as far as their publishers answer. */
+    /** The losses of a following move's streams, as far as their publishers answer. */
     static List<String> losses(Move move, Function<String, MoveServer> servers) throws SQLException {
         if (move.phase() != MovePhase.FOLLOWING) {
             return List.of();
@@ -81,7 +81,7 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
         return bytes.values().stream().mapToLong(Long::longValue).sum();
     }
 
-    /** The amount of the source's tables that is on the target; a partly copied shard counts by its rows. */
+    /** The bytes of the source's tables that are on the target; a partly copied shard counts by its rows. */
     public long copiedBytes() {
         return move.shards().stream().mapToLong(this::copiedBytes).sum();
     }
@@ -92,9 +92,9 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
     }
 
     /**
-     * The remaining copy time at the pace of the command that runs; empty if none does. Not before a shard is through, or a fifth of a few large
-     * ones: PostgreSQL takes 1,000 rows and then writes them, so the copy of wide rows goes by jerks. Between two of them it is taken to go on, by
-     * a tenth of all at most. What an earlier command copied says nothing about the pace.
+     * The remaining copy time at the pace of the running command; empty if none is running. Not before a shard is through, or a fifth of a few
+     * large ones: PostgreSQL takes 1,000 rows and then writes them, so the copy of wide rows goes by jerks. Between two of them it is taken to
+     * go on, by a tenth of all at most. What an earlier command copied says nothing about the pace.
      */
     public Optional<Duration> timeLeft(Instant now) {
         if (move.phase() != MovePhase.COPYING || move.workedOnSince().isEmpty()) {

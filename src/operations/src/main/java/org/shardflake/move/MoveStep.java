@@ -11,13 +11,13 @@ import java.util.Locale;
  * can end the tool or a server there.
  */
 public enum MoveStep {
-    /** The move is in the catalog. */
+    /** The move is recorded in the catalog. */
     RECORDED,
     /** The shards are on the target, empty and fenced. */
     SCHEMA_CREATED,
-    /** Publications are on both servers, and the source's subscription to the target exists. */
+    /** Both servers have publications, and the source has its subscription to the target. */
     PUBLISHED,
-    /** The slot on the source exists, and the snapshot to copy. */
+    /** The source has the slot, and the snapshot to copy exists. */
     SLOT_CREATED,
     /** A part of a large shard was copied. */
     PART_COPIED,
@@ -25,7 +25,7 @@ public enum MoveStep {
     INDEX_BUILT,
     /** A shard was copied. */
     SHARD_COPIED,
-    /** The slot on the target exists. */
+    /** The target has the slot. */
     REVERSE_SLOT_CREATED,
     /** The target follows the source. */
     SUBSCRIBED,
@@ -33,19 +33,19 @@ public enum MoveStep {
     CAUGHT_UP,
     /** The source can follow the target, as verified. */
     REHEARSED,
-    /** A shard that takes writes and the copy that follows it were compared. */
+    /** An open shard and the copy that follows it were compared. */
     FOUND_EQUAL,
     /** A cutover attempt is recorded in the catalog. */
     ARMED,
     /** The shard refuses writes on the server it leaves. */
     FENCED,
-    /** The other server has everything written. */
+    /** The other server has received everything written. */
     DRAINED,
-    /** The other server is open, except for a commit. */
+    /** The other server is open except for the commit. */
     STAGED,
     /** The shard map names the other server. */
     SWITCHED,
-    /** The other server takes writes. */
+    /** The other server accepts writes. */
     OPENED,
     /** Both copies were compared as of the cutover. */
     COMPARED,

@@ -55,7 +55,7 @@ public final class Mover {
 
     private static final long RETRY_MILLIS = 500;
 
-    /** A copy that finds a disk full again has written until then. */
+    /** The pause before a retry when a server lacks room, longer than usual since every retry may fill the disk again. */
     private static final long ROOM_MILLIS = 5_000;
 
     private static final int LAST_COMPARISONS = 3;
@@ -63,7 +63,7 @@ public final class Mover {
     private static final String KEPT_BACK =
             "%1$s does not follow any more, so it has its rows as they were. Look at the differences, and write the right rows on %2$s; then let %1$s follow again with %3$s, or go back with %4$s";
 
-    /** The time to settle after a failure, since the caller waits to learn why it failed. */
+    /** The time to reconcile after a failure, while the caller waits to learn why the move failed. */
     private static final Duration AFTER_FAILURE = Duration.ofSeconds(60);
 
     private final MoveCatalog catalog;
@@ -116,12 +116,12 @@ public final class Mover {
         this.follower = follower;
     }
 
-    /** Another mover, for a concurrent move; the limits of the settings are for both together. */
+    /** Another mover for a concurrent move; both share the limits of the settings. */
     public Mover beside(MoveListener another) {
         return new Mover(catalog, servers, settings, limits, another, follower);
     }
 
-    /** The number of additional moves that a server has room for. */
+    /** The capacity of a server for additional moves. */
     public ServerCapacity room(String server) {
         MoveServer its = servers.apply(server);
         return Sql.translating(() -> Sql.with(
@@ -196,7 +196,7 @@ public final class Mover {
     }
 
     /**
-     * A server that does not answer from the beginning, or is a standby, is most likely the wrong one; one that was there may be
+     * Runs the checks; a server that does not answer or is a standby at first is probably the wrong one, while one that answered before may be
      * restarting.
      */
     private PreflightReport preflight(MoveServer source, MoveServer target, ShardSet shards, String mark)
@@ -218,7 +218,7 @@ public final class Mover {
         }
     }
 
-    /** Runs a query of the catalog, whose locks are awaited as long as patience lasts. */
+    /** Runs a query in the catalog, and waits for its locks up to the time limit. */
     private <T> T inCatalog(Sql.Query<T> query) {
         String mark = LockWatch.mark("shardflake move");
         return Sql.translating(() -> LockWatch.during(
@@ -270,14 +270,14 @@ public final class Mover {
         });
     }
 
-    /** Records a move without any check of the servers. */
+    /** Records a move without checking the servers. */
     public Move record(String source, String target, ShardSet shards, String reason) {
         Move move = inCatalog(connection -> MoveCatalog.begin(connection, source, target, shards, reason));
         listener.reached(MoveStep.RECORDED);
         return move;
     }
 
-    /** Copies what has not been copied yet, and returns when both servers follow each other. */
+    /** Copies what is missing, and returns when both servers follow each other. */
     public Move follow(long id) {
         return work(id, session -> {
             refuseEnding(session.move());
@@ -388,7 +388,7 @@ public final class Mover {
         return now;
     }
 
-    /** Compares the copies now; otherwise, {@link #complete} does. */
+    /** Compares the copies now; otherwise {@link #complete} will. */
     private void compareNow(Move move) {
         Map<Integer, List<TableDifference>> differences = verify(move.id(), move.shardSet());
         if (!differences.isEmpty()) {
@@ -472,12 +472,15 @@ public final class Mover {
         }
     }
 
-    /** Does what a deployment could not that created tables: without it, these would be missing on the other server. */
+    /** Adds tables from an interrupted deployment to replication; they would be missing on the other server. */
     private void learnTables(MoveSession session) throws SQLException {
         new NewTables(session, settings.patience(), listener).learn();
     }
 
-    /** Stops the source before it would follow a shard whose copy differs: a row that is good only there must not be overwritten. */
+    /**
+     * Waits for comparisons, and stops the source before it follows a shard whose copy differs: a row that is right only there must not be
+     * overwritten.
+     */
     private Map<Integer, List<TableDifference>> awaitComparisons(
             MoveSession session, CutoverComparer comparisons, boolean goingBack) throws SQLException {
         Map<Integer, List<TableDifference>> different = comparisons.await();
@@ -510,7 +513,7 @@ public final class Mover {
     }
 
     /**
-     * Compares a shard with the copy that follows it, which is opened to writes only if it is equal.
+     * Compares a shard with its following copy, which may be opened to writes only if it is equal.
      *
      * @throws CopiesDifferException if it differs; the shard stays where it is, and takes writes
      */
@@ -564,7 +567,7 @@ public final class Mover {
                 .toList());
     }
 
-    /** Lets the source follow again, on request of a person who wants to compare with it or to go back. */
+    /** Lets the source follow again, when a person wants to compare with it or to go back. */
     private static void letFollow(MoveSession session) throws SQLException {
         if (session.reverse().isDisabled()) {
             session.reverse().enable();
@@ -607,9 +610,9 @@ public final class Mover {
     }
 
     /**
-     * Copies rows that the target lacks although it had confirmed them: even with a synchronous standby, since a subscription's worker confirms what
-     * the standby has not received when its server is killed before it. Only copies are there, so they are made anew, unless they have rows that the
-     * shards lack.
+     * Copies rows that the target lacks although it had confirmed them: even with a synchronous standby, a subscription's worker may have
+     * confirmed changes that the standby had not received when its server was killed. Only copies are there, so they are made anew, unless they
+     * have rows that the shards lack.
      */
     private void copyAgain(MoveSession session) throws SQLException {
         session.lease().enter(MovePhase.COPYING);
@@ -617,7 +620,7 @@ public final class Mover {
     }
 
     /**
-     * Ends a move with all shards on the target: removes the source's copies and everything else of the move.
+     * Ends a move with all shards on the target: removes the source's copies and all other objects of the move.
      *
      * @throws CopiesDifferException if copies differ
      */
@@ -672,7 +675,7 @@ public final class Mover {
         requireFollowing(move);
     }
 
-    /** This process's knowledge of the copies of the move that it works on. */
+    /** This process's knowledge of the copies of the current move. */
     private EqualCopies copies(MoveSession session) throws SQLException {
         long id = session.move().id();
         if (copies.move() != id) {
@@ -692,7 +695,7 @@ public final class Mover {
     }
 
     /**
-     * Leaves the copies on the source equal to the shards on the target, and sealed.
+     * Compares the source's copies with the shards on the target, and leaves them equal and sealed.
      *
      * <p>Apparent differences are checked again while the source follows, since a row that was changed and changed back at the wrong
      * moment seems to differ once.
@@ -737,8 +740,8 @@ public final class Mover {
     }
 
     /**
-     * Leaves out rows that only the target has, if the source has failed over or was restored: it lacks for good what it had confirmed before.
-     * Nothing of such a row is removed with the source's copy.
+     * Ignores rows that only the target has if the source failed over or was restored: it lacks for good what it had confirmed before. Nothing
+     * of such a row is removed with the source's copy.
      *
      * @param behind gets the shards with such rows
      */
@@ -769,11 +772,11 @@ public final class Mover {
 
     /** The ways to end a move without completing it. */
     public enum End {
-        /** No shard is on the target. */
+        /** The shards are on the source; none may be on the target. */
         BACK(false),
-        /** No shard is on the target, and the target's copies may be removed whatever they contain. */
+        /** The shards are on the source, and the target's copies may be removed whatever they contain. */
         BACK_UNCOMPARED(false),
-        /** Shards on the target stay there, the others on the source: the way out when the two can no longer follow each other. */
+        /** Shards stay where they are, on either server: the way out when the two can no longer follow each other. */
         KEPT(true),
         /**
          * Shards stay where they are, and the source's copies are removed without the last comparison, since the source can no longer
@@ -797,8 +800,7 @@ public final class Mover {
     }
 
     /**
-     * Ends a move in its current place or its original one: removes the copies that are not the shards and everything else of the
-     * move.
+     * Ends a move without completing it: removes the copies that are not the shards, and all other objects of the move.
      *
      * @throws CopiesDifferException if copies to be removed differ from the shards where that means a loss
      * @throws MoveRefusedException if shards are on the wrong server for this, or a copy was not compared since its cutover
@@ -835,7 +837,7 @@ public final class Mover {
     }
 
     /**
-     * Checks whether {@link #cancelWithoutTarget} would do it. Changes nothing.
+     * Checks whether {@link #cancelWithoutTarget} would succeed. Changes nothing.
      *
      * @throws MoveRefusedException if not
      */
@@ -847,8 +849,7 @@ public final class Mover {
     }
 
     /**
-     * Ends a move whose target is gone for good, and asks the source and the catalog only. Should the target come back, its copies refuse
-     * writes.
+     * Ends a move whose target is gone for good, using only the source and the catalog. Should the target come back, its copies refuse writes.
      *
      * @throws MoveRefusedException if the target answers, or has a shard, or has had one whose last rows the source may lack
      */
@@ -895,7 +896,7 @@ public final class Mover {
     }
 
     /**
-     * The shards on the target that were not found equal to their copies since their cutover.
+     * The shards on the target that were not found equal to their copies since the cutover.
      *
      * @throws MoveRefusedException if the source can still follow, so that they can be compared, or brought back
      */
@@ -919,7 +920,7 @@ public final class Mover {
         return uncompared;
     }
 
-    /** Reconciles the servers with the catalog after an interrupted move, so that its shards take writes where they are. */
+    /** Reconciles the servers with the catalog after an interrupted move, so that its shards accept writes where they are. */
     public void settle(long id) {
         work(id, session -> true);
     }
@@ -1027,7 +1028,10 @@ public final class Mover {
         }
     }
 
-    /** Reports losses while waiting: while one server is down, the other may have lost what a move needs, and waiting does not bring it back. */
+    /**
+     * Reports losses while waiting: while one server is down, the other may have lost something that the move needs, which waiting does not
+     * bring back.
+     */
     private String tellOfLoss(long id, String told) {
         try {
             String lost = String.join("; ", MoveStatus.losses(catalog.find(id), servers));
@@ -1040,7 +1044,7 @@ public final class Mover {
         }
     }
 
-    /** Leaves no shard closed after a failure that a retry would meet again. */
+    /** Reopens shards after a failure that a retry would meet again. */
     private void settle(
             long id, MoveSession.Claims claims, Exception failure, Optional<SQLException> outage, LockWatch locks) {
         if (outage.isPresent() || Thread.currentThread().isInterrupted()) {

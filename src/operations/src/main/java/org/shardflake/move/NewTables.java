@@ -21,14 +21,14 @@ import org.shardflake.move.server.MoveServer;
 import org.shardflake.replication.StreamTrouble;
 
 /**
- * Tables that both servers of a move have, and that a subscription does not know, since they were created after the move began.
+ * Tables that both servers of a move have but a subscription does not know, since they were created after the move began.
  *
  * <p>The server that has the shard publishes them, and PostgreSQL copies their rows to the other one, which then follows. The stream back only learns
  * them: it sends them once the shard has been cut over. All is seen from the servers, so whatever was interrupted, this does the rest.
  */
 final class NewTables {
 
-    /** PostgreSQL tries again at once, or after some seconds. */
+    /** The number of errors that count as lasting; PostgreSQL retries immediately or after some seconds. */
     private static final int LASTING_ERRORS = 20;
 
     private final MoveSession session;
@@ -42,12 +42,12 @@ final class NewTables {
         this.listener = listener;
     }
 
-    /** Whether each of the two servers can learn tables that are created from now on. */
+    /** Whether both servers can replicate tables that are created from now on. */
     static boolean canBeLearned(MoveSession session) throws SQLException {
         return session.forward().learns() && session.reverse().learns();
     }
 
-    /** Whether there is something to learn now. */
+    /** Whether the servers have tables that are not replicated yet. */
     static boolean areThere(Move move, Function<String, MoveServer> servers) throws SQLException {
         try (MoveServerSession source = MoveServerSession.toRead(servers.apply(move.source()), move.tag());
                 MoveServerSession target = MoveServerSession.toRead(servers.apply(move.target()), move.tag())) {
@@ -63,7 +63,7 @@ final class NewTables {
     }
 
     /**
-     * Has both servers follow each other in all tables.
+     * Makes both servers replicate all their tables to each other.
      *
      * @throws MoveException if the rows of new tables do not arrive in time; the tables are used as usual, and the same is tried again later
      */
@@ -97,7 +97,7 @@ final class NewTables {
     }
 
     /**
-     * The tables that a stream does not know.
+     * The tables that a stream's subscription does not know.
      *
      * @param sent those of shards that its publisher has
      * @param others those of shards that its subscriber has

@@ -35,7 +35,7 @@ final class OnlineComparison implements AutoCloseable {
 
     private static final int ROUNDS = 20;
 
-    /** The number of rounds before a cutover, which compares what is still undecided. */
+    /** The number of rounds before a cutover, which itself compares the rows that are still undecided. */
     private static final int FEW_ROUNDS = 3;
 
     private final Stream stream;
@@ -88,7 +88,7 @@ final class OnlineComparison implements AutoCloseable {
         return following;
     }
 
-    /** Records what the leader has now, which the follower will have later. */
+    /** Records the leader's current rows, which the follower will have later. */
     private void see() throws SQLException {
         see(sessions.first());
         catchUp();
@@ -113,7 +113,7 @@ final class OnlineComparison implements AutoCloseable {
         return differences;
     }
 
-    /** Tables with rows that changed at every check. */
+    /** The tables with rows that changed at every check. */
     List<String> undecided() {
         return undecided;
     }

@@ -21,8 +21,8 @@ import org.shardflake.preflight.PreflightCheck;
 import org.shardflake.server.ServerUrl;
 
 /**
- * The adoptions that the catalog has on record, from the first run to the last. They exclude moves: an adoption changes a shard's
- * schema and rows on the server that has it, which a move would carry in part.
+ * The adoptions on record in the catalog, from their first run to their last. They exclude moves: an adoption changes a shard's schema and rows
+ * on the server that has it, which a move would carry in part.
  */
 public final class OpenAdoptions {
 
@@ -78,7 +78,7 @@ public final class OpenAdoptions {
     }
 
     /**
-     * Records an adoption, unless it is on record.
+     * Records an adoption, unless it is on record already.
      *
      * @throws ShardflakeException if a move or a split is not done
      */
@@ -138,7 +138,7 @@ public final class OpenAdoptions {
         }));
     }
 
-    /** Removes what a run that was killed at its end has left of a table. */
+    /** Removes the record that a run killed at its end has left. */
     public void forget(String table, String database) {
         list().stream()
                 .filter(one -> one.table().equals(table) && one.database().equals(database))
@@ -146,7 +146,7 @@ public final class OpenAdoptions {
     }
 
     /**
-     * Refuses a move, and keeps adoptions from beginning until the transaction ends.
+     * Refuses a move while an adoption is on record, and keeps adoptions from beginning until the transaction ends.
      *
      * @throws MoveRefusedException if there is an adoption
      */
@@ -164,7 +164,7 @@ public final class OpenAdoptions {
         }
     }
 
-    /** The failed check of a move, if there is an adoption. */
+    /** A failed check of a move if any adoption is on record. */
     public static Optional<PreflightCheck> inTheWay(Connection connection) throws SQLException {
         return list(connection).stream()
                 .findFirst()

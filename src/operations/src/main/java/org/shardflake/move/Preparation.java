@@ -32,7 +32,7 @@ import org.shardflake.move.internal.session.SameLibrary;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
- * Brings a move to where both servers follow each other. Continues from the phase in the catalog; within a phase, every step can be
+ * Brings a move to the point where both servers follow each other. Continues from the phase in the catalog; within a phase, every step can be
  * repeated.
  */
 final class Preparation {
@@ -87,7 +87,10 @@ final class Preparation {
         listener.reached(MoveStep.PUBLISHED);
     }
 
-    /** Creates the schemas. From here on the catalog has the move, so deployments refuse its shards; an earlier deployment holds the lock. */
+    /**
+     * Creates the schemas of shards on the target. From here on the catalog has the move, so deployments refuse its shards; an earlier
+     * deployment holds the lock.
+     */
     private void createSchema(ShardSet shards) throws SQLException {
         Connection from = session.source().control();
         Connection to = session.target().control();
@@ -119,7 +122,7 @@ final class Preparation {
         }
     }
 
-    /** Deploys the function library, a new one as its owner on the source: a more privileged owner would give it more privileges on the target. */
+    /** Deploys the function library, a new one with the same owner as on the source: a more privileged owner would give it more privileges. */
     private static void deployLibrary(Connection from, Connection to) throws SQLException {
         List<String> owner = Grants.Owners.of(to).library().isPresent()
                 ? List.of()
@@ -192,8 +195,8 @@ final class Preparation {
     }
 
     /**
-     * Restarts an interrupted copy: its snapshot is gone with the process that made it. A shard that was copied already is kept if it has
-     * the rows of the new snapshot, too.
+     * Copies rows; starts over after an interruption, as the snapshot is gone with the process that made it. A shard that was copied already is
+     * kept if it has the rows of the new snapshot, too.
      *
      * @param since the phase in which the move was taken up. In {@code PREPARING} there is no slot yet, or it was dropped here
      */
@@ -237,7 +240,7 @@ final class Preparation {
         listener.reached(MoveStep.SUBSCRIBED);
     }
 
-    /** Takes over a target that was the source's standby, and has the shards as of its promotion. */
+    /** Takes over a target that was the source's standby, and has had the shards since its promotion. */
     private void takeOver(SplitPosition position) throws SQLException {
         Stream forward = session.forward();
         boolean subscribed = forward.hasSubscription();

@@ -63,7 +63,10 @@ final class RemovalComparison implements AutoCloseable {
         }
     }
 
-    /** Leaves the copies sealed. The rows it returns differ, except for a row that was changed and changed back at the wrong moment. */
+    /**
+     * Runs the comparison, and leaves the copies sealed. The rows it returns differ, except for a row that was changed and changed back at the
+     * wrong moment.
+     */
     Map<Integer, List<TableDifference>> run(ShardSet shards, IntFunction<TableDifference.Filter> filters)
             throws SQLException {
         TableDifference.Names names = new TableDifference.Names();
@@ -113,7 +116,7 @@ final class RemovalComparison implements AutoCloseable {
         return TableDifference.findCounting(after, copy, rows, names, unchanged.and(filter), () -> {});
     }
 
-    /** The differences without the rows that were written on the target at that moment. */
+    /** The differences without rows that were being written on the target at that moment. */
     private List<Difference> unchanged(Rows rows, List<Difference> some) throws SQLException {
         Set<String> keys = some.stream().map(Difference::key).collect(Collectors.toSet());
         Map<String, Version> first = rows.withKeys(before, keys);

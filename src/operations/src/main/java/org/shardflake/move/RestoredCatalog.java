@@ -28,7 +28,7 @@ public final class RestoredCatalog {
               FROM shardflake_catalog.move m JOIN shardflake_catalog.move_shard s ON s.move = m.id
             """;
 
-    /** Sets shards to their actual phase, with the comparison after the cutover still to be made, and invalidates earlier attempts. */
+    /** Sets shards to their actual phase, with the comparison after the cutover still due, and invalidates earlier attempts. */
     private static final String SHARD_PHASES = """
             UPDATE shardflake_catalog.move_shard m
                SET phase = CASE WHEN s.server = v.target THEN 'switched' ELSE 'copied' END,
@@ -66,7 +66,7 @@ public final class RestoredCatalog {
     }
 
     /**
-     * The progress of a move on its servers.
+     * The state that a move has reached on its servers.
      *
      * @param claim the highest that a server obeys
      * @param phase the phase in which the move is; none if it is over
@@ -74,7 +74,7 @@ public final class RestoredCatalog {
     public record Reached(Move move, long claim, Optional<MovePhase> phase) {}
 
     /**
-     * Places shards where the servers have them, with their epochs, and brings moves to where they are, all or nothing. Changes no server.
+     * Places shards where the servers have them, with their epochs, and updates moves to their actual state, all or nothing. Changes no server.
      *
      * @param current the map that the catalog had when the servers were asked
      * @param wanted the map that fits the servers

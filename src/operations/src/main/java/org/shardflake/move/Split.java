@@ -11,7 +11,7 @@ import org.apiguardian.api.API;
 import org.shardflake.ShardSet;
 
 /**
- * The unfinished split of a server by its standby.
+ * An unfinished split of a server by its standby.
  *
  * @param move the number of the move that takes the shards over, from phase {@link SplitPhase#MOVING} on
  * @param tag the move's

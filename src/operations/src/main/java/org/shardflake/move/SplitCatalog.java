@@ -77,7 +77,7 @@ public final class SplitCatalog {
     }
 
     /**
-     * Refuses a move from or to a server whose standby is about to become a copy of it: what the move makes there would be made on both.
+     * Refuses a move from or to a server whose standby is about to become a copy of it: objects of the move would appear on both.
      *
      * @throws MoveRefusedException if there is such a server
      */

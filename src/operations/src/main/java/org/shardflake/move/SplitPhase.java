@@ -14,7 +14,7 @@ import org.shardflake.move.exception.MoveException;
 /** The phase of a server's split. */
 @API(status = EXPERIMENTAL)
 public enum SplitPhase {
-    /** The standby is one. */
+    /** The standby is still a standby. */
     PREPARING,
     /** The standby may be promoted; the split continues only if it was at the recorded position. */
     PROMOTING,

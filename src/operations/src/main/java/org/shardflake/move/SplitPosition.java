@@ -9,7 +9,7 @@ import static org.apiguardian.api.API.Status.EXPERIMENTAL;
 import org.apiguardian.api.API;
 
 /**
- * The position at which a standby has stopped, cut off from its primary.
+ * The position at which a standby stopped after it was cut off from its primary.
  *
  * @param lsn it has everything that was committed before, and nothing after, in bytes of the primary's log
  * @param nextXid no transaction with this number or a later one was committed there

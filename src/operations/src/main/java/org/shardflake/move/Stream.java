@@ -77,13 +77,13 @@ public final class Stream {
         return subscriber;
     }
 
-    /** Creates the publications, or sets their tables to these. */
+    /** Creates the publications, or changes their tables to these. */
     public void publish(Collection<String> tables) throws SQLException {
         publish(tables, tables);
     }
 
     /**
-     * The same.
+     * Publishes tables: {@code known} are in the publication, and {@code sent} are those whose changes are sent.
      *
      * @param known the tables that the subscription is to know
      * @param sent those among them whose changes are sent
@@ -112,7 +112,7 @@ public final class Stream {
                 publisher.control(), "SELECT EXISTS (SELECT FROM pg_publication WHERE pubname = ?)", publication);
     }
 
-    /** Whether the subscription can learn tables that are created from now on, as it can unless an earlier version made it. */
+    /** Whether the subscription can include tables that are created from now on, as it can unless an earlier version created it. */
     boolean learns() throws SQLException {
         return Sql.isTrue(
                 subscriber.control(),
@@ -121,7 +121,7 @@ public final class Stream {
                 list);
     }
 
-    /** The tables whose changes the subscription applies, and whether it has all rows from before it did. */
+    /** The tables whose changes the subscription applies, each with whether it has all older rows. */
     Map<String, Boolean> known() throws SQLException {
         Map<String, Boolean> known = new TreeMap<>();
         Sql.list(subscriber.control(), KNOWN, row -> known.put(row.getString(1), row.getBoolean(2)), name);
@@ -129,7 +129,7 @@ public final class Stream {
     }
 
     /**
-     * Has the subscription learn tables. One refresh treats all tables alike that it finds, so it must find no others.
+     * Makes the subscription include tables. One refresh treats all tables alike that it finds, so it must find no others.
      *
      * @param tables to learn; they exist on both servers
      * @param copies whether the publisher sends them, first all rows that are there, then each change; otherwise neither
@@ -157,14 +157,14 @@ public final class Stream {
                 "ALTER SUBSCRIPTION %s REFRESH PUBLICATION WITH (copy_data = %s)".formatted(name, copies));
     }
 
-    /** SQL that publishes changes of these tables in this direction from now on. */
+    /** The SQL that publishes changes of these tables in this direction from now on. */
     String addSql(Collection<String> tables) {
         return tables.isEmpty()
                 ? ""
                 : "ALTER PUBLICATION %s ADD TABLE %s;\n".formatted(name, String.join(", ", tables));
     }
 
-    /** SQL that stops publishing changes of these tables in this direction. */
+    /** The SQL that stops publishing changes of these tables in this direction. */
     String removeSql(Collection<String> tables) {
         return tables.isEmpty()
                 ? ""
@@ -188,7 +188,7 @@ public final class Stream {
     }
 
     /**
-     * Whether the slot has been on this server from the beginning, so that nothing that went through it is lost. A slot that came here in a failover
+     * Whether the slot has been on this server from the beginning, so that none of its changes can be lost. A slot that came here in a failover
      * says nothing: the standby may have been behind.
      */
     boolean isUnbroken() throws SQLException {
@@ -205,12 +205,12 @@ public final class Stream {
         return Replication.hasFailedOver(publisher.control(), name);
     }
 
-    /** Whether the subscriber has got more than the publisher has. */
+    /** Whether the subscriber has received more than the publisher has. */
     boolean isAhead() throws SQLException {
         return Replication.isAhead(subscriber.control(), publisher.control(), name);
     }
 
-    /** Creates the slot, once transactions that have written on the publisher have ended, and equal marks on both sides. */
+    /** Creates the slot, after waiting for the publisher's writing transactions, and equal marks on both sides. */
     void createSlot() throws SQLException {
         if (!hasSlot()) {
             equalMarks();
@@ -218,7 +218,7 @@ public final class Stream {
         }
     }
 
-    /** A mark is advanced by an update, which needs a row on the other side. */
+    /** Creates equal marks on both sides, since a mark is advanced by an update, which needs an existing row. */
     void equalMarks() throws SQLException {
         long mark = mark();
         Sql.call(
@@ -233,8 +233,7 @@ public final class Stream {
     }
 
     /**
-     * Creates the subscription, for which the subscriber connects but does not begin to apply. It covers all tables that the publications
-     * have now.
+     * Creates the subscription; the subscriber connects but does not apply changes yet. It covers all tables that the publications have now.
      */
     void subscribe() throws SQLException {
         Connection connection = subscriber.control();
@@ -246,8 +245,8 @@ public final class Stream {
     }
 
     /**
-     * Creates the subscription from a position of the publisher's log on: the subscriber has everything before, since it was a standby.
-     * Both in one transaction, so a subscription that is there begins nowhere else.
+     * Creates the subscription to start at a position of the publisher's log: the subscriber was a standby and has everything before. Both in
+     * one transaction, so a subscription that is there begins nowhere else.
      */
     void subscribeFrom(SplitPosition position) throws SQLException {
         Connection connection = subscriber.control();
@@ -273,8 +272,8 @@ public final class Stream {
     }
 
     /**
-     * Updates the subscriber's login if it isn't connected, since the password or the address may have changed. Not if that fails too, as without a
-     * password.
+     * Updates the subscriber's login if it is not connected, since the password or the address may have changed. Not if that fails too, as
+     * without a password.
      */
     void logInAnew() throws SQLException {
         Connection connection = subscriber.control();
@@ -298,7 +297,7 @@ public final class Stream {
                 name);
     }
 
-    /** Whether the slot can send everything that was committed from a position on. */
+    /** Whether the slot can still send everything that was committed after a position. */
     boolean keepsSince(SplitPosition position) throws SQLException {
         return Sql.isTrue(
                 publisher.control(),
@@ -307,7 +306,7 @@ public final class Stream {
                 position.asLsn());
     }
 
-    /** Whether the publisher has written up to a position; if not, it is not the server on which that was. */
+    /** Whether the publisher has written up to a position; otherwise it is not the server that the position comes from. */
     boolean hasReached(SplitPosition position) throws SQLException {
         return Sql.isTrue(publisher.control(), "SELECT pg_current_wal_insert_lsn() >= ?::pg_lsn", position.asLsn());
     }
@@ -335,7 +334,7 @@ public final class Stream {
         }
     }
 
-    /** Whether none are left. */
+    /** Whether no workers of the subscriber are left, after asking them to end. */
     private boolean endsWorkers() throws SQLException {
         return Sql.number(
                         subscriber.control(),
@@ -344,7 +343,7 @@ public final class Stream {
                 == 0;
     }
 
-    /** Advances the slot, so that standbys keep it sooner: they wait until it has moved on from where it began, otherwise for some 15 s. */
+    /** Advances the slot, so that standbys keep it sooner: until it has moved, they wait for some 15 s. */
     void moveOn() throws SQLException {
         Connection connection = publisher.control();
         if (Replication.hasFailover(connection)
@@ -362,23 +361,26 @@ public final class Stream {
         return "SELECT shardflake.mark(%s);\n".formatted(Sql.quote(key));
     }
 
-    /** SQL after {@link #markSql} that names this hand-over in the change stream, for the transaction in which the publisher gives a shard up. */
+    /**
+     * The SQL after {@link #markSql} that announces the hand-over in the change stream, for the transaction in which the publisher gives up a
+     * shard.
+     */
     String handOverSql() {
         return "SELECT set_config('shardflake.handover', stream || ':' || mark, true) FROM shardflake.move_marker WHERE stream = %s;\n"
                 .formatted(Sql.quote(key));
     }
 
-    /** SQL that names it like the publisher, for the transaction in which the subscriber gets the shard. */
+    /** The SQL that announces the hand-over under the same name, for the transaction in which the subscriber gets the shard. */
     String handOverSql(long atMark) {
         return "SELECT set_config('shardflake.handover', %s, true);\n".formatted(Sql.quote(key + ":" + atMark));
     }
 
-    /** SQL for the subscriber that keeps it from getting further marks, and so from all that follows them. */
+    /** The SQL that keeps the subscriber from applying further marks, and so everything after them. */
     String lockMarksSql() {
         return "SELECT FROM shardflake.move_marker WHERE stream = %s FOR UPDATE".formatted(Sql.quote(key));
     }
 
-    /** The subscriber's mark. */
+    /** The mark that the subscriber has reached. */
     public long seen() throws SQLException {
         return seen(subscriber.control());
     }
@@ -402,7 +404,7 @@ public final class Stream {
     }
 
     /**
-     * Waits until the subscriber has everything committed before.
+     * Waits until the subscriber has received everything committed so far.
      *
      * @param patience how long it may stand still without a problem
      * @throws MoveException if it cannot follow, with the reason, or stands still
@@ -418,7 +420,7 @@ public final class Stream {
         } while (!reaches(mark, System.nanoTime() + LOOK.toNanos()));
     }
 
-    /** The stream's problem, not counting this many errors. */
+    /** The stream's problem, if any; this many earlier errors are ignored. */
     Optional<StreamTrouble> trouble(long errorsBefore) throws SQLException {
         return StreamTrouble.find(
                 name,
@@ -436,7 +438,7 @@ public final class Stream {
                 name);
     }
 
-    /** The time that a mark takes to arrive, at most the time given. */
+    /** The time that a mark takes to arrive, at most the given time. */
     Duration measureLag(Duration atMost) throws SQLException {
         long start = System.nanoTime();
         reaches(mark(), start + atMost.toNanos());
@@ -451,7 +453,7 @@ public final class Stream {
                 name);
     }
 
-    /** Removes all of it; missing parts are ignored. */
+    /** Removes the stream's objects; missing ones are ignored. */
     void drop() throws SQLException {
         dropSubscription();
         dropSlot();

@@ -34,7 +34,7 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
             """;
 
     /**
-     * The stream of a move from one server to another; not running before it is created. What a server that does not answer knows is
+     * The state of a move's stream from one server to another; not running before it is created. What a server that does not answer knows is
      * left out, and that it does not is the problem.
      *
      * @param follows whether the subscriber should be following now
@@ -90,7 +90,7 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
         }
     }
 
-    /** The losses of a stream; nothing is known of one whose publisher does not answer. */
+    /** The loss of a stream, if its publisher reports one; empty if the publisher does not answer. */
     static Optional<StreamTrouble> loss(String name, MoveServer publisher) throws SQLException {
         try {
             return Sql.with(
@@ -122,7 +122,7 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
                 .orElse(new StreamStatus(false, 0, 0, 0, ""));
     }
 
-    /** Adds what the subscriber knows. */
+    /** Adds the subscriber's view of the stream. */
     private StreamStatus with(
             String name,
             StreamTrouble.Side publisher,

@@ -15,7 +15,7 @@ import org.shardflake.replication.StreamTrouble;
 /** Watches a stream during a wait, reports its problems, and ends the wait if they persist. For one thread. */
 final class StreamWatch {
 
-    /** A failed worker is restarted after 5 seconds, unless the server is configured otherwise. */
+    /** The time in which a problem may pass; PostgreSQL restarts a failed worker after 5 seconds by default. */
     private static final Duration PASSES = Duration.ofSeconds(15);
 
     private final Stream stream;
@@ -40,7 +40,7 @@ final class StreamWatch {
     }
 
     /**
-     * Checks the stream; call it about once a second.
+     * Checks the stream; must be called about once a second.
      *
      * @throws MoveException if the stream stands still or cannot continue
      */
@@ -80,7 +80,7 @@ final class StreamWatch {
         }
     }
 
-    /** Reports the lag once, since it changes with every reading. */
+    /** Reports the lag once only, since it differs at every reading. */
     private void tellOfLag() throws SQLException {
         if (!toldOfLag) {
             toldOfLag = true;

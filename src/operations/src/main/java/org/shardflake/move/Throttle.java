@@ -23,13 +23,13 @@ final class Throttle implements CopyThrottle {
 
     private static final long NANOS_BETWEEN_LOOKS = 1_000_000_000L;
 
-    /** The server's current log position, and how far the last of its standbys has applied it, if there are any. */
+    /** Reads the server's log position, and the position up to which the slowest of its standbys has applied the log. */
     private static final String POSITIONS = """
             SELECT pg_current_wal_lsn() - '0/0', (SELECT min(replay_lsn - '0/0') FROM pg_stat_replication
               WHERE state = 'streaming' AND application_name !~ '^shardflake_m[0-9]+_')
             """;
 
-    /** The standby of {@link #POSITIONS} that is behind. */
+    /** Names the slowest standby of {@link #POSITIONS}. */
     private static final String LAST = """
             SELECT COALESCE((SELECT concat_ws(' ', application_name, 'at', client_addr) FROM pg_stat_replication
               WHERE state = 'streaming' AND application_name !~ '^shardflake_m[0-9]+_' ORDER BY replay_lsn LIMIT 1), 'none is connected')
@@ -60,17 +60,14 @@ final class Throttle implements CopyThrottle {
         this.maxLag = maxLag;
     }
 
-    /** Waits as long as these bytes may take, and for standbys. */
+    /** Waits as long as copying these bytes may take, and for standbys. */
     @Override
     public void copied(long bytes) throws SQLException {
         awaitStandbys();
         limits.awaitBytes(bytes);
     }
 
-    /**
-     * Waits while a standby has not applied what was written longer ago than the allowed lag; checks once a second. All threads wait
-     * together.
-     */
+    /** Waits while a standby lags more than allowed; checks once a second. All threads wait together. */
     private synchronized void awaitStandbys() throws SQLException {
         if (isDue()) {
             boolean caughtUp = Poll.everyMillis(500, patience).until(() -> !isBehind(), this::lag, listener::waits);
@@ -88,7 +85,7 @@ final class Throttle implements CopyThrottle {
                 .formatted(maxLag.toSeconds(), Sql.text(target, LAST));
     }
 
-    /** Compares with earlier positions, since a stuck standby reports no lag. */
+    /** Whether standbys are behind, by comparing with earlier positions, since a stuck standby reports no lag. */
     private boolean isBehind() throws SQLException {
         Positions now = Sql.list(target, POSITIONS, Throttle::positions).get(0);
         long nanoTime = System.nanoTime();

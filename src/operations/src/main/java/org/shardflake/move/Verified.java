@@ -10,11 +10,11 @@ import java.util.Locale;
 public enum Verified {
     /** Not compared since the last cutover. */
     NOT_COMPARED,
-    /** Equal while one followed the other. */
+    /** Found equal while one followed the other. */
     ONLINE,
-    /** Equal at the cutover. */
+    /** Found equal at the cutover. */
     AT_CUTOVER,
-    /** Different. */
+    /** Found different. */
     DIFFERENT;
 
     public static Verified of(String text) {

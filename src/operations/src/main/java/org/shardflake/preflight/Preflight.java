@@ -42,14 +42,14 @@ public final class Preflight {
     public static final String APPLICATION = "shardflake move, checking";
     private static final long CLOCK_TOLERANCE_MILLIS = 1000;
 
-    /** Finds publications of checks whose process is gone, or had the number of ours. */
+    /** Finds publications of checks whose process has ended, or had our process's number. */
     private static final String LEFT_BY_KILLED_CHECKS = """
             SELECT pubname FROM pg_publication
              WHERE pubname ~ '^shardflake_preflight_[0-9]+$' AND pg_has_role(pubowner, 'USAGE')
                AND substring(pubname FROM '[0-9]+$') NOT IN (SELECT pid::text FROM pg_stat_activity WHERE pid <> pg_backend_pid())
             """;
 
-    /** Checks without which a rehearsal would only repeat a failure, or is impossible. */
+    /** The checks without which a rehearsal is impossible or would only fail in the same way. */
     private static final Set<String> REHEARSAL_NEEDS = Set.of(
             "server-version",
             "shards-present",
@@ -61,7 +61,7 @@ public final class Preflight {
             "roles",
             "uncarried-objects");
 
-    /** The last one counts. */
+    /** The option appended to URLs that accepts any host; the last such option counts. */
     private static final String ANY = " target_session_attrs=any";
 
     /** The SQLSTATE for a subscription of a role that isn't a superuser, without a password or on a server that does not ask for one. */
@@ -98,7 +98,7 @@ public final class Preflight {
     }
 
     /**
-     * The same.
+     * Runs all possible checks, with callbacks for progress.
      *
      * @param application what its sessions are called, so that another can watch them
      * @param answered runs when both servers have answered
@@ -114,7 +114,7 @@ public final class Preflight {
                 }));
     }
 
-    /** The checks that also apply to shards that a standby of the source takes over. */
+    /** The checks that also apply to shards that a standby takes over in a split. */
     public static List<PreflightCheck> ofSplit(
             MoveServer source, MoveServer target, ShardSet shards, Connection from, Connection standby)
             throws SQLException {
@@ -143,7 +143,7 @@ public final class Preflight {
                 problems.isEmpty() ? "" : WorkerSettings.REMEDY);
     }
 
-    /** Checks connections while the target is a standby, on which nothing can be created. */
+    /** Checks connections while the target is a standby, where nothing can be created. */
     private void checkReachable() throws SQLException {
         if (lacksLogin("source-reaches-target", target) || lacksLogin("target-reaches-source", source)) {
             return;
@@ -220,7 +220,7 @@ public final class Preflight {
         checks.add(new PreflightCheck(name, outcome, found, remedy));
     }
 
-    /** Fails, or warns, if a query finds something; the query returns names to show. */
+    /** Adds a failed check, or a warning, if a query finds something; the query returns names to show. */
     private void none(
             String name,
             Outcome outcome,
@@ -265,7 +265,7 @@ public final class Preflight {
                 all ? "" : Advice.of("deploy them with %s", CliCommand.SCHEMA_DEPLOY));
     }
 
-    /** Checks that both servers are of one installation; otherwise advice could lead to removing objects of another. */
+    /** Checks that both servers belong to one installation; otherwise advice could lead to removing another one's objects. */
     private boolean isOfOneInstallation() throws SQLException {
         Optional<InstallationIdentity> own = InstallationIdentity.ofServer(from);
         Optional<InstallationIdentity> its = InstallationIdentity.ofServer(to);
@@ -327,7 +327,7 @@ public final class Preflight {
                 library ? "" : Advice.of("bring it up to date with %s", CliCommand.UPGRADE));
     }
 
-    /** Checks that the library's owner, as whom it draws ids, may use the sequences of the shards. */
+    /** Checks that the library's owner, as whom ids are drawn, may use the sequences of the shards. */
     private void checkLibraryOwner() throws SQLException {
         none(
                 "library-owner",
@@ -345,7 +345,7 @@ public final class Preflight {
                 owners.library().orElse(null));
     }
 
-    /** A move calls the library's functions, and runs changesets again, with the rights of whoever makes it. */
+    /** Checks who could change code that a move runs with its own rights: the library's functions, and changesets that it repeats. */
     private void checkTrusted(Connection connection, MoveServer server) throws SQLException {
         none(
                 "library-rights-" + server.name(),
@@ -361,7 +361,7 @@ public final class Preflight {
                         CliCommand.GRANTS_MOVES));
     }
 
-    /** Whether the source has the library, including the latest function that is called there before anything is changed. */
+    /** Whether the source has the library, including the newest function that is called before anything is changed. */
     private boolean hasLibrary() throws SQLException {
         return Sql.isTrue(
                 from,
@@ -445,7 +445,7 @@ public final class Preflight {
         checkRowSecurity();
     }
 
-    /** Asks each session that will read and write rows: a policy that hides some from it would have them left out. */
+    /** Checks every session that will read and write rows, since a row-level policy could hide some from it. */
     private void checkRowSecurity() throws SQLException {
         RowSecurity.Carried carried = RowSecurity.carried(from, shards);
         List<String> found = new ArrayList<>();
@@ -487,7 +487,7 @@ public final class Preflight {
                 || to.getMetaData().getDatabaseMajorVersion() >= 16;
     }
 
-    /** What readers have received cannot be taken back, so they are named before the first row is copied. */
+    /** Names the readers of changes before the first row is copied, since what they received cannot be taken back. */
     private void checkChangeStreams(String server, Connection connection, String consequence) throws SQLException {
         List<String> found = ChangeStreams.find(connection, shards);
         add(
@@ -512,7 +512,7 @@ public final class Preflight {
                 obstacle.map(ServerStream.Obstacle::remedy).orElse(Advice.of("")));
     }
 
-    /** Compares the target's shards, if made like the source's, and finds anything that is not carried. */
+    /** Compares the schemas that the shards would get on the target with the source's, and finds objects that are not carried. */
     private void checkSchema() throws SQLException {
         ShardSchemaCopy schema = new ShardSchemaCopy(from, to);
         named(
@@ -547,7 +547,7 @@ public final class Preflight {
         return roles;
     }
 
-    /** Runs only if everything before is right, since it would fail on that. */
+    /** Runs the rehearsal only if all other checks have passed, since it would fail for the same reasons. */
     private void checkRehearsal(ShardSchemaCopy schema) throws SQLException {
         if (checks.stream()
                 .anyMatch(check -> REHEARSAL_NEEDS.contains(check.name()) && check.outcome() == Outcome.FAILED)) {
@@ -743,7 +743,7 @@ public final class Preflight {
                 "wait for them, or end them");
     }
 
-    /** The difference between the clocks, minus the time of the query. */
+    /** Checks the difference between the clocks, minus the duration of the query. */
     private void checkClocks() throws SQLException {
         String clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
         long first = Sql.number(from, clock);

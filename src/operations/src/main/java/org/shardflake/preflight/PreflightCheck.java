@@ -23,7 +23,7 @@ public record PreflightCheck(String name, Outcome outcome, String found, Advice 
     /** The outcome of a check. */
     public enum Outcome {
         OK,
-        /** The move is possible, with something to know. */
+        /** The move is possible, but there is something to know. */
         WARNING,
         /** The move is impossible. */
         FAILED;

@@ -29,7 +29,7 @@ public record PreflightReport(
         return new PreflightReport(source, target, shards, tables, bytes, rows, List.copyOf(all));
     }
 
-    /** Whether no check failed. */
+    /** Whether all checks have passed. */
     public boolean passed() {
         return with(Outcome.FAILED).isEmpty();
     }

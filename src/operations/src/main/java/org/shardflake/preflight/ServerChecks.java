@@ -51,7 +51,7 @@ public final class ServerChecks {
         return run(connection, Grants.Owners.NONE);
     }
 
-    /** The same for shards that belong to these roles. */
+    /** The requirements of one more move, for shards that belong to these roles. */
     static List<PreflightCheck> run(Connection connection, Grants.Owners elsewhere) throws SQLException {
         ServerChecks checks = new ServerChecks(connection, elsewhere);
         checks.run();
@@ -124,8 +124,8 @@ public final class ServerChecks {
     }
 
     /**
-     * Whether the move survives a failover of this server. A primary does not know what its standbys are set to, but it sees the connection by which
-     * they keep slots, their feedback, and its own part.
+     * Checks whether a move would survive a failover of this server. A primary does not know what its standbys are set to, but it sees the
+     * connection by which they keep slots, their feedback, and its own part.
      */
     private void checkFailover() throws SQLException {
         if (!Sql.isTrue(connection, HAS_STANDBY)) {

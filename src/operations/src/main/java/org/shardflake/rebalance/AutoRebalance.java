@@ -31,8 +31,8 @@ import org.shardflake.rebalance.Decision.Choice;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Keeps the servers evenly loaded, round by round: measures, plans, moves within a budget, watches the commits on the servers, and turns back
- * what has made them slower.
+ * Keeps the servers evenly loaded, round by round: measures, plans, moves within a budget, watches commit times, and reverses moves that have
+ * slowed them.
  *
  * <p>No move undoes another one: a shard that moved, by whomever, rests, and one that was turned back stays for good. It stops with an exception at
  * the first thing that it cannot account for, such as a change of the map by someone else. See decision 0050. Not thread-safe.
@@ -42,7 +42,7 @@ public final class AutoRebalance implements AutoCloseable {
 
     private static final Duration HOUR = Duration.ofHours(1);
 
-    /** Makes moves from beginning to end, such as {@code ParallelMoves::run}. */
+    /** Carries out moves from beginning to end, such as {@code ParallelMoves::run}. */
     @FunctionalInterface
     public interface Carrier {
         void carryOut(List<MoveRequest> moves) throws InterruptedException;
@@ -78,7 +78,7 @@ public final class AutoRebalance implements AutoCloseable {
     }
 
     /**
-     * Goes on until it is interrupted or has to stop.
+     * Runs rounds until it is interrupted or has to stop.
      *
      * @throws ShardflakeException for what it has to stop at
      */
@@ -90,7 +90,7 @@ public final class AutoRebalance implements AutoCloseable {
     }
 
     /**
-     * Makes one round.
+     * Runs one round.
      *
      * @throws ShardflakeException for what it has to stop at
      */
@@ -104,7 +104,7 @@ public final class AutoRebalance implements AutoCloseable {
         });
     }
 
-    /** Decides what a round would do, and changes nothing. */
+    /** Decides what a round would do, without changing anything. */
     public void rehearse() throws InterruptedException {
         explaining(this::decide);
     }
@@ -186,7 +186,7 @@ public final class AutoRebalance implements AutoCloseable {
                 + " of the mean";
     }
 
-    /** Compares the commits with those before the moves. */
+    /** Compares commit times with those before the moves. */
     private void watch(Intent intent) throws InterruptedException {
         ShardMap map = requireDone(intent.moves(), intent.survey().map());
         Map<String, CommitLatency> before = intent.survey().commits();

@@ -27,7 +27,7 @@ public record Decision(Instant time, Choice choice, Optional<MoveRequest> move, 
     public enum Choice {
         /** Leave all shards where they are. */
         STAY,
-        /** Something should be moved, and not now. */
+        /** Wait, since something should be moved but not now. */
         WAIT,
         /** Move shards. */
         MOVE,

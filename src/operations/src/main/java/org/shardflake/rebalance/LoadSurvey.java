@@ -18,7 +18,7 @@ import org.shardflake.load.ShardSizes;
 import org.shardflake.server.ServerUrl;
 
 /**
- * The load that a round has measured.
+ * The load measured in a round.
  *
  * @param loads of the whole time
  * @param halves the loads of its first and its second half
@@ -58,7 +58,7 @@ record LoadSurvey(ShardMap map, ShardLoads loads, List<ShardLoads> halves, Map<S
         return all;
     }
 
-    /** Whether a move's source had more load than its target in both halves: else the load is on its way from one to the other. */
+    /** Whether a move's source had more load than its target in both halves; otherwise the load may be shifting by itself. */
     boolean isLasting(RebalancePlan.Move move, RebalanceSettings settings) {
         return halves.stream().allMatch(half -> {
             Map<String, MeasuredServer> servers = MeasuredServer.all(map, Measure.of(map, half, settings));

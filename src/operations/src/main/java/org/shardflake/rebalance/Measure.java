@@ -36,7 +36,7 @@ record Measure(IntToDoubleFunction of, double mean) {
                 .toList();
     }
 
-    /** The same with the mean of the servers that can be brought closer to each other. */
+    /** The same measure with the mean of the servers that can still be balanced. */
     Measure withMean(double other) {
         return new Measure(of, other);
     }

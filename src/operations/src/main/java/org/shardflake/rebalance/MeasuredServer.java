@@ -47,7 +47,7 @@ final class MeasuredServer {
         count(shard, 1);
     }
 
-    /** A shard goes from here to there. */
+    /** Moves a shard from this server to another one. */
     void give(Integer shard, MeasuredServer there) {
         shards.remove(shard);
         count(shard, -1);
@@ -60,7 +60,7 @@ final class MeasuredServer {
         }
     }
 
-    /** The utilisation by the measure with this number; 1 is the mean. */
+    /** The utilisation by one of the measures; 1 is the mean. */
     double utilisation(int measure) {
         double mean = measures.get(measure).mean();
         return mean == 0 ? 0 : loads[measure] / capacity / mean;
@@ -75,7 +75,7 @@ final class MeasuredServer {
         return most;
     }
 
-    /** The same with one more shard. */
+    /** The utilisation with one more shard. */
     double utilisationWith(int shard) {
         double most = 0;
         for (int i = 0; i < loads.length; i++) {
@@ -86,7 +86,7 @@ final class MeasuredServer {
         return most;
     }
 
-    /** The decrease in the sum of capacity * utilisation² over all servers and measures if a shard goes from here to there. */
+    /** The decrease in the sum of capacity * utilisation² over all servers and measures if a shard moves to another server. */
     double gain(int shard, MeasuredServer there) {
         double gain = 0;
         for (int i = 0; i < loads.length; i++) {

@@ -48,7 +48,7 @@ public final class PlanRun {
     }
 
     /**
-     * Finishes the plan's interrupted moves, and then carries out what is left, as many at once as may be.
+     * Finishes the plan's interrupted moves, and then carries out the rest, as many at a time as allowed.
      *
      * @return how many shards were moved
      * @throws RebalanceRefusedException as {@link #pending()}
@@ -87,7 +87,7 @@ public final class PlanRun {
         }
     }
 
-    /** The rest of a move. */
+    /** The part of a move that is left to do. */
     private static Move rest(Move move, ShardMap map) {
         requireServer(move.from(), map);
         requireServer(move.to(), map);

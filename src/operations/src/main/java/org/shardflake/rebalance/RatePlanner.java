@@ -18,7 +18,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.rebalance.RebalancePlanner.Route;
 
 /**
- * Chooses the shards to move where the load is not what a move costs: by rate, or by rate and bytes. A pure function.
+ * Chooses the shards to move where the load differs from the cost of a move: by rate, or by rate and bytes. A pure function.
  *
  * <p>Step by step, the most loaded server gives the shard whose move gains most. The gain is what the sum of capacity * utilisation² falls
  * by, over all servers and measures, less the price of the bytes copied. As in {@link RebalancePlanner}, a server gives or
@@ -30,15 +30,15 @@ import org.shardflake.rebalance.RebalancePlanner.Route;
 final class RatePlanner {
 
     /**
-     * The gain that has to be had from copying as many bytes as a server has in the mean. To swap 20 % of the load of two servers, of which
-     * one is 20 % above the mean and the other 20 % below, gains 0.08.
+     * The gain that must justify copying as many bytes as a server has on average. To swap 20 % of the load of two servers, of which one is 20
+     * % above the mean and the other 20 % below, gains 0.08.
      */
     private static final double PRICE = 0.05;
 
-    /** A pause of writes and a change of the map have their price, too. */
+    /** The price of a move itself: a pause of writes and a change of the map. */
     private static final double PRICE_OF_A_MOVE = 0.0002;
 
-    /** One shard that moves. */
+    /** The move of one shard. */
     private record Step(MeasuredServer from, MeasuredServer to, int shard) {}
 
     private final ShardLoads loads;
@@ -82,7 +82,7 @@ final class RatePlanner {
         received.add(step.to());
     }
 
-    /** The best move of the most loaded server that has one; one that does not overload its target, if there is any. */
+    /** The best move of the most loaded server that has one, preferably a move that does not overload its target. */
     private @Nullable Step next() {
         List<MeasuredServer> sources = servers.values().stream()
                 .filter(server -> !received.contains(server))
@@ -101,7 +101,7 @@ final class RatePlanner {
         return null;
     }
 
-    /** The best move from a server that loads its target to no more than this. */
+    /** The best move from a server that keeps its target's load within a limit. */
     private @Nullable Step best(MeasuredServer from, double limit) {
         Step best = null;
         double most = 0;
@@ -121,8 +121,8 @@ final class RatePlanner {
     }
 
     /**
-     * Whether one of them is beyond the threshold, by any measure, or they are as far from each other as two such servers. Once there is a
-     * move, half of the threshold counts: a server that was brought just within it would be beyond it again soon.
+     * Whether two servers are apart enough for a move: one is beyond the threshold by some measure, or their distance is as large as that. Once
+     * there is a move, half of the threshold counts: a server that was brought just within it would be beyond it again soon.
      */
     private boolean areApart(MeasuredServer from, MeasuredServer to) {
         double threshold = steps.isEmpty() ? threshold() : threshold() / 2;
@@ -153,7 +153,7 @@ final class RatePlanner {
         return PRICE * bytes + PRICE_OF_A_MOVE;
     }
 
-    /** Removes moves that are no longer worth their price once all others are made, the last ones first. */
+    /** Removes moves that are no longer worth their price given all the others, starting with the last. */
     private void prune() {
         for (int i = steps.size() - 1; i >= 0; i--) {
             Step step = steps.get(i);

@@ -12,15 +12,15 @@ public enum RebalanceBy {
     COUNT,
     /** The rows written in its shards per second. */
     RATE,
-    /** Rows written and bytes, each separately: a gain in one is not lost in the other. */
+    /** The rows written and the bytes, separately: a gain in one must not be a loss in the other. */
     BOTH;
 
-    /** Whether rates are needed. Then moves have to be worth the bytes they copy. */
+    /** Whether a plan by this measure needs rates. Then moves have to be worth the bytes they copy. */
     public boolean isByRate() {
         return this == RATE || this == BOTH;
     }
 
-    /** Whether the plan tells bytes. */
+    /** Whether a plan by this measure shows bytes. */
     public boolean hasBytes() {
         return this != COUNT;
     }

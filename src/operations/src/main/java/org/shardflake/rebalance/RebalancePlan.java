@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 
 /**
- * A plan of moves that bring the servers closer to each other, or empty the drained ones.
+ * A plan of moves that balance the servers, or empty the drained ones.
  *
  * <p>The plan can stop anywhere, even within a move, and moves that balance can be left out or reordered: each shard that moves is an
  * improvement by itself.
@@ -72,7 +72,7 @@ public record RebalancePlan(
                         .sum());
     }
 
-    /** The number of shards that move. */
+    /** The number of shards to move. */
     public int shardCount() {
         return moves.stream().mapToInt(move -> move.shards().size()).sum();
     }

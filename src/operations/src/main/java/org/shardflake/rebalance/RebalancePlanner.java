@@ -39,7 +39,7 @@ public final class RebalancePlanner {
     private static final Comparator<ServerLoad> MOST_LOADED =
             comparingDouble(ServerLoad::utilisation).reversed().thenComparing(server -> server.name);
 
-    /** One shard that moves. */
+    /** The move of one shard. */
     private record Step(ServerLoad from, ServerLoad to, Shard shard) {}
 
     private final ShardMap map;
@@ -54,7 +54,7 @@ public final class RebalancePlanner {
         this.weightOf = weightOf;
     }
 
-    /** Makes a plan by bytes or by count, with the bytes of each shard, which are not asked for in a plan by count. */
+    /** Makes a plan by bytes or by count, from the bytes of each shard, which a plan by count does not read. */
     public static RebalancePlan plan(ShardMap map, IntToLongFunction bytes, RebalanceSettings settings) {
         return plan(map, ShardLoads.ofBytes(bytes), settings);
     }
@@ -94,7 +94,7 @@ public final class RebalancePlanner {
         settings.pinned().stream().forEach(map::server);
     }
 
-    /** The load of a shard by all measures, in billionths of what a server has in the mean. */
+    /** The load of a shard over all measures, in billionths of a server's mean load. */
     private static long share(int shard, List<Measure> measures) {
         return Math.round(measures.stream()
                 .filter(measure -> measure.mean() > 0)
@@ -102,7 +102,7 @@ public final class RebalancePlanner {
                 .sum());
     }
 
-    /** Returns the mean that was aimed for. */
+    /** Chooses moves; returns the mean that they aim for. */
     private double choose() {
         load();
         double mean = mean();
@@ -144,8 +144,8 @@ public final class RebalancePlanner {
     }
 
     /**
-     * The utilisation that all servers would have if shards were divisible at will. Pinned shards keep a server above it, and
-     * exclusion keeps one below; then it is the mean of the others.
+     * The utilisation that all servers would have if shards were divisible. Pinned shards keep a server above it, and exclusion keeps one
+     * below; then it is the mean of the others.
      */
     private double mean() {
         double total = servers.values().stream().mapToDouble(ServerLoad::weight).sum();
@@ -171,7 +171,7 @@ public final class RebalancePlanner {
         }
     }
 
-    /** The mean without the rounding error that the search leaves. */
+    /** The mean, corrected for the rounding error that the search leaves. */
     private double exact(double mean, double total) {
         double free = total;
         double capacity = 0;
@@ -263,8 +263,8 @@ public final class RebalancePlanner {
     }
 
     /**
-     * Whether a move is worth it, as in Citus: if the target stays no more loaded than the source, otherwise only for a gain that justifies the
-     * copying.
+     * Whether a move is worthwhile, as in Citus: if the target stays no more loaded than the source, otherwise only for a gain that justifies
+     * the copying.
      */
     private boolean isWorth(ServerLoad from, ServerLoad to, Shard shard) {
         long weight = shard.weight();
@@ -282,12 +282,12 @@ public final class RebalancePlanner {
                 && wins(from.weight(), from.capacity, to.weight(), to.capacity, weight);
     }
 
-    /** Whether the sum of weight² / capacity decreases when a server of the first weight gives this weight to the other. */
+    /** Whether moving a weight between two servers decreases the sum of weight² / capacity. */
     private static boolean wins(long from, double fromCapacity, long to, double toCapacity, long weight) {
         return (from - weight / 2.0) / fromCapacity > (to + weight / 2.0) / toCapacity;
     }
 
-    /** Removes moves that no longer gain once all others are made, the last ones first. */
+    /** Removes moves that gain nothing given all the others, starting with the last. */
     private void prune() {
         for (int i = steps.size() - 1; i >= 0; i--) {
             Step step = steps.get(i);

@@ -6,7 +6,7 @@ package org.shardflake.rebalance;
 
 import java.io.Serial;
 
-/** A plan that the shard map forbids: the map lacks servers or shards of the plan, or shards are not where the plan expects them. */
+/** A plan that does not fit the shard map: the map lacks servers or shards of the plan, or shards are not where the plan expects them. */
 public final class RebalanceRefusedException extends RebalanceException {
 
     @Serial

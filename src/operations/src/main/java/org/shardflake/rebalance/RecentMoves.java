@@ -12,7 +12,7 @@ import org.shardflake.catalog.MapChange;
 import org.shardflake.catalog.ShardCatalog;
 
 /**
- * The shards that changed their server recently, in the catalog's history, whoever moved them.
+ * The shards that changed servers recently, according to the catalog's history, whoever moved them.
  *
  * @param changes of the shard map, one for each shard and move
  */
@@ -25,7 +25,7 @@ public record RecentMoves(List<MapChange> changes) {
         changes = List.copyOf(changes);
     }
 
-    /** The recent moves within a time before now. */
+    /** The moves within a period up to now. */
     public static RecentMoves within(Duration time, ShardCatalog catalog) {
         Instant since = Instant.now().minus(time);
         return new RecentMoves(catalog.history(HISTORY).stream()
@@ -35,7 +35,7 @@ public record RecentMoves(List<MapChange> changes) {
                 .toList());
     }
 
-    /** The shards that moved, each once. */
+    /** The shards that moved, each of them once. */
     public ShardSet shards() {
         return ShardSet.of(changes.stream()
                 .flatMapToInt(change -> change.shard().stream())

@@ -25,7 +25,7 @@ import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.PlacementState;
 import org.shardflake.watch.Watch;
 
-/** Checks that no one else moves shards, and that all shards are where the map has them. Not thread-safe. */
+/** Checks that nobody else is moving shards, and that all shards are where the map has them. Not thread-safe. */
 final class SafetyCheck implements AutoCloseable {
 
     private static final Advice DOCTOR =
@@ -39,7 +39,7 @@ final class SafetyCheck implements AutoCloseable {
     }
 
     /**
-     * Looks around.
+     * Runs the checks, and returns the shard map.
      *
      * @throws RebalanceException if anything is not as it should be
      */
@@ -112,7 +112,7 @@ final class SafetyCheck implements AutoCloseable {
     }
 
     /**
-     * Requires that the map has not changed but for these moves.
+     * Requires that the map has changed by these moves only.
      *
      * @throws RebalanceException if someone else has changed it
      */

@@ -20,11 +20,11 @@ final class ServerLoad {
     /** A shard and its weight. */
     record Shard(int number, long weight) {
 
-        /** The lightest first. */
+        /** Sorts the lightest shard first. */
         static final Comparator<Shard> BY_WEIGHT =
                 Comparator.comparingLong(Shard::weight).thenComparingInt(Shard::number);
 
-        /** The heaviest first. */
+        /** Sorts the heaviest shard first. */
         static final Comparator<Shard> HEAVIEST =
                 Comparator.comparingLong(Shard::weight).reversed().thenComparingInt(Shard::number);
     }
@@ -83,7 +83,7 @@ final class ServerLoad {
         target.received = true;
     }
 
-    /** Undoes {@link #give}. */
+    /** Undoes a {@link #give}. */
     void takeBack(Shard shard, ServerLoad target) {
         target.shards--;
         target.weight -= shard.weight();
@@ -111,7 +111,7 @@ final class ServerLoad {
         return (weight + more) / capacity;
     }
 
-    /** A server is a source or a target in a plan, never both, so the order of the moves does not matter. */
+    /** Whether the server may give shards: in a plan it is a source or a target, never both, so the order of moves does not matter. */
     boolean mayGive() {
         return !received && !movable.isEmpty();
     }
@@ -120,7 +120,7 @@ final class ServerLoad {
         return !drained && !excluded && !gave;
     }
 
-    /** The weight it can reach if the others aim for this utilisation. */
+    /** The weight that the server may reach if the others aim for this utilisation. */
     double within(double utilisation) {
         double wanted = utilisation * capacity;
         if (drained) {

@@ -4,7 +4,7 @@
  */
 
 /**
- * Plans which shards should change servers so that the servers are evenly loaded, or one of them empty.
+ * Plans which shards should change servers so that the servers are evenly loaded, or one of them becomes empty.
  *
  * <p>{@link org.shardflake.rebalance.RebalancePlanner} makes the plan, {@link org.shardflake.rebalance.RebalancePlanFile} keeps it
  * for review, {@link org.shardflake.rebalance.PlanRun} carries it out.

@@ -30,7 +30,7 @@ record Home(
         @Nullable String old,
         @Nullable String oldTag) {
 
-    /** The failure if there is no home. */
+    /** The exception for a missing home. */
     static ShardflakeException missing() {
         return new ShardflakeException(
                 ShardflakeException.Kind.PRECONDITION,
@@ -39,7 +39,7 @@ record Home(
                 null);
     }
 
-    /** The slots that the streams to these servers need on one of them. */
+    /** The slots that streams to these servers need on a server. */
     Set<String> slotsOn(String its, Collection<String> servers) {
         Map<String, String> tags = new HashMap<>();
         tags.put(server, tag);

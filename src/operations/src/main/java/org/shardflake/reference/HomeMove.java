@@ -13,7 +13,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Changes the home of reference tables.
+ * Moves the home of reference tables to another server.
  *
  * <p>The streams of the new home are made while the old one takes writes. The pause is: close the old home, wait until all servers have
  * everything, skip in the new streams what all servers have, change the catalog, open the new home. The catalog says how far this is,
@@ -76,7 +76,7 @@ final class HomeMove {
         }
     }
 
-    /** Requires that the home is not being changed, which a repair needs. */
+    /** Requires that no change of the home is unfinished, as a repair needs. */
     private void requireWhole(Home home) throws SQLException {
         for (ReferenceStream stream : session.streams(home.server(), home.tag())) {
             if (!stream.isWhole()) {
@@ -96,7 +96,7 @@ final class HomeMove {
         }
     }
 
-    /** Makes what can be made while the old home takes writes. */
+    /** Creates everything that can be created while the old home accepts writes. */
     private void prepare(Home home) throws SQLException {
         ReferenceServer next = session.server(String.valueOf(home.next()));
         requireSequences(session.server(home.server()), "USAGE");
@@ -143,14 +143,14 @@ final class HomeMove {
         }
     }
 
-    /** Gives up a change that has not happened. */
+    /** Cancels a change that has not taken effect. */
     private void cancel(Home home) throws SQLException {
         ReferenceSession.guard(session.server(home.server()), "home", home.server());
         dropStreams(String.valueOf(home.next()), String.valueOf(home.nextTag()));
         session.catalog().endMove();
     }
 
-    /** Opens the new home, and removes what is left of the old one's streams. */
+    /** Opens the new home, and removes the remains of the old one's streams. */
     private void finish(Home home) throws SQLException {
         ReferenceServer old = session.server(String.valueOf(home.old()));
         ReferenceServer now = session.server(home.server());
@@ -166,8 +166,8 @@ final class HomeMove {
     }
 
     /**
-     * Carries the positions of sequences, which are not replicated. They only go forward, since this may be repeated when the new home has drawn from
-     * them.
+     * Copies the positions of sequences, which are not replicated. They only go forward, since this may be repeated when the new home has drawn
+     * from them.
      */
     static void carrySequences(ReferenceServer old, ReferenceServer now) throws SQLException {
         requireSequences(old, "USAGE");
@@ -185,7 +185,7 @@ final class HomeMove {
         }
     }
 
-    /** Requires the right to read positions, without which PostgreSQL shows a sequence as unused. */
+    /** Requires the right to read sequence positions, without which PostgreSQL shows a sequence as unused. */
     private static void requireSequences(ReferenceServer server, String right) throws SQLException {
         List<String> hidden = Sql.list(
                 server.control(),

@@ -91,7 +91,7 @@ final class ReferenceCatalog implements AutoCloseable {
         return "r%s_%s".formatted(number, HexFormat.of().formatHex(random));
     }
 
-    /** Records the home to be. */
+    /** Records the next home. */
     void beginMove(Home home, String next) throws SQLException {
         int number = Integer.parseInt(home.tag().substring(1, home.tag().indexOf('_')));
         Sql.call(

@@ -18,7 +18,7 @@ import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** Looks for what is wrong with reference tables, while they are in use; writes nothing. */
+/** Finds problems with reference tables while they are in use; writes nothing. */
 public final class ReferenceCheck {
 
     /**
@@ -143,7 +143,7 @@ public final class ReferenceCheck {
         void run() throws SQLException;
     }
 
-    /** Examines one server; if that fails, it does not hide what is wrong with others. */
+    /** Examines one server; a failure does not hide problems of the others. */
     private void attempt(String server, Examination examination) {
         try {
             examination.run();
@@ -193,7 +193,7 @@ public final class ReferenceCheck {
         }
     }
 
-    /** Finds trouble in two readings, since a worker that has ended is started again after a while. */
+    /** Finds a problem that shows in two readings, since a worker that has ended is started again after a while. */
     private Optional<String> trouble(String server, Connection to) throws SQLException {
         String name = ReferenceStream.name(home.tag(), server);
         if (ReferenceStream.trouble(home.server(), from, server, to, name).isEmpty()) {
@@ -203,7 +203,7 @@ public final class ReferenceCheck {
         return ReferenceStream.trouble(home.server(), from, server, to, name);
     }
 
-    /** Compares rows when both servers have the same version, which comes with them. */
+    /** Compares rows once both servers have the same version, which is replicated with the rows. */
     private void compare(String server, Connection to) throws SQLException {
         List<String> tables = ReferenceServer.tables(from);
         boolean same = SAME_VERSION.until(() -> inSnapshots(to, () -> {

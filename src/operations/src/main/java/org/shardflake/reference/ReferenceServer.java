@@ -23,7 +23,10 @@ final class ReferenceServer implements AutoCloseable {
 
     private static final String APPLICATION = "shardflake reference";
 
-    /** The lock timeout; shorter than the time after which a server looks for deadlocks, so that no writer is the victim of one with us. */
+    /**
+     * The lock timeout, shorter than the time after which a server looks for deadlocks, so that a writer is never the victim of a deadlock with
+     * us.
+     */
     private static final Duration LOCK_TIMEOUT = Duration.ofMillis(300);
 
     private static final String TABLES =
@@ -121,12 +124,12 @@ final class ReferenceServer implements AutoCloseable {
         return Sql.number(control, "SELECT version FROM shardflake.reference_version");
     }
 
-    /** Whether the server comes to have everything of this version in time. */
+    /** Whether the server receives everything up to this version in time. */
     boolean reaches(long version, Duration patience) throws SQLException {
         return Poll.everyMillis(2, patience).until(() -> version() >= version);
     }
 
-    /** Begins the transaction, and keeps writers out of these tables, the apply worker of replication among them. */
+    /** Begins the transaction, and blocks writers of these tables, including replication's apply worker. */
     void begin(List<String> tables) throws SQLException {
         work.setAutoCommit(false);
         Sql.execute(work, "SET LOCAL lock_timeout = %s".formatted(LOCK_TIMEOUT.toMillis()));
@@ -136,7 +139,7 @@ final class ReferenceServer implements AutoCloseable {
         }
     }
 
-    /** Keeps all writers of reference tables waiting until the transaction ends, and returns the version committed before. */
+    /** Blocks all writers of reference tables until the transaction ends, and returns the version committed before. */
     long awaitWriters() throws SQLException {
         return Sql.number(work, "SELECT version FROM shardflake.reference_version FOR UPDATE");
     }
@@ -148,14 +151,14 @@ final class ReferenceServer implements AutoCloseable {
         }
     }
 
-    /** Records in the transaction what the server may do with tables. */
+    /** Records, in the transaction, what the server may do with tables. */
     void guard(List<String> tables, String mode, String home) throws SQLException {
         for (String table : tables) {
             Sql.call(work, "SELECT shardflake.guard_reference(?::regclass, ?, ?)", table, mode, home);
         }
     }
 
-    /** Records in the transaction whether the server is the home. */
+    /** Records, in the transaction, whether the server is the home. */
     void record(String mode, String home) throws SQLException {
         Sql.call(
                 work,
@@ -169,7 +172,7 @@ final class ReferenceServer implements AutoCloseable {
         work.setAutoCommit(true);
     }
 
-    /** Ends the transaction, if there is one, without a trace. */
+    /** Rolls back the transaction, if there is one. */
     void rollback() {
         try {
             if (!work.getAutoCommit()) {

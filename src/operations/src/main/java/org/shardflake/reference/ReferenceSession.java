@@ -26,10 +26,10 @@ import org.shardflake.server.ServerUrl;
 /** One command's work on reference tables, with the catalog locked and connections to all servers. For one thread. */
 final class ReferenceSession implements AutoCloseable {
 
-    /** The time for which writers may keep a command from its locks. */
+    /** The time for which writers may hold up a command that needs locks. */
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(30);
 
-    /** The time for which writers may have to wait for a server that is behind. */
+    /** The time for which writers may have to wait for a lagging server. */
     private static final Duration FOLLOW_PATIENCE = Duration.ofSeconds(10);
 
     private final ReferenceCatalog catalog;
@@ -107,8 +107,8 @@ final class ReferenceSession implements AutoCloseable {
     }
 
     /**
-     * Begins a transaction on the home that keeps all writers waiting, and returns the version that all others are to have. Gives way to
-     * writers until it can have the locks at once.
+     * Begins a transaction on the home that blocks all writers, and returns the version that all other servers must reach. Gives way to writers
+     * until it can have the locks at once.
      */
     static long hold(ReferenceServer home, List<String> tables) throws SQLException {
         long[] version = {0};
@@ -139,7 +139,7 @@ final class ReferenceSession implements AutoCloseable {
     }
 
     /**
-     * Waits until a server has everything of this version.
+     * Waits until a server has received everything up to this version.
      *
      * @throws ShardflakeException if it does not get there in time
      */
@@ -157,7 +157,7 @@ final class ReferenceSession implements AutoCloseable {
         }
     }
 
-    /** Begins the transaction on a server other than the home. Gives way to whoever has the locks. */
+    /** Begins the transaction on a server that is not the home. Gives way to whoever has the locks. */
     static void join(ReferenceServer copy, List<String> tables) throws SQLException {
         boolean joined = Poll.everyMillis(50, LOCK_PATIENCE).until(() -> {
             try {
@@ -181,7 +181,7 @@ final class ReferenceSession implements AutoCloseable {
         }
     }
 
-    /** Drops slots of servers that have left the shard map otherwise than by {@link ReferenceTables#remove}. */
+    /** Drops slots of servers that left the shard map without {@link ReferenceTables#remove}. */
     void dropStaleSlots(Home home) throws SQLException {
         // Not those that this command began with: one may have been added before it got the lock.
         Set<String> names = Set.copyOf(
@@ -194,7 +194,7 @@ final class ReferenceSession implements AutoCloseable {
         }
     }
 
-    /** Makes a server what it is to be: the home, a copy, or closed. */
+    /** Makes a server the home, a copy, or closed. */
     static void guard(ReferenceServer server, String mode, String home) throws SQLException {
         List<String> tables = server.tables();
         try {
@@ -207,12 +207,12 @@ final class ReferenceSession implements AutoCloseable {
         }
     }
 
-    /** Ends all transactions without a trace. */
+    /** Rolls back all transactions. */
     void rollback() {
         servers.values().forEach(ReferenceServer::rollback);
     }
 
-    /** Repairs one server: its tables as those of the home, its stream, and its rows. Returns how many rows were changed. */
+    /** Repairs one server: makes its tables and rows equal to the home's, and repairs its stream. Returns how many rows were changed. */
     long bring(Home home, ReferenceServer copy) throws SQLException {
         ReferenceServer from = server(home.server());
         ReferenceStream stream = new ReferenceStream(home.tag(), from, copy);
@@ -256,7 +256,7 @@ final class ReferenceSession implements AutoCloseable {
         }
     }
 
-    /** Has a server's tables made as the home's were. */
+    /** Creates a server's tables as on the home. */
     private static void bringSchema(ReferenceServer from, ReferenceServer copy) throws SQLException {
         List<String> before = copy.tables();
         try {

@@ -26,14 +26,14 @@ public record ReferenceStatus(String home, List<String> tables, List<Copy> serve
     }
 
     /**
-     * A server that has a copy.
+     * The state of a server that has a copy.
      *
      * @param lag how long a mark of the home took to arrive; empty if it did not arrive in time
      * @param trouble why the server does not follow, if something is known
      */
     public record Copy(String server, Optional<Duration> lag, Optional<String> trouble) {}
 
-    /** Whether every server follows the home and no command was interrupted. */
+    /** Whether every server follows the home and no command is unfinished. */
     public boolean isWell() {
         return unfinished.isEmpty()
                 && servers.stream()

@@ -76,7 +76,7 @@ final class ReferenceStream {
         return copy;
     }
 
-    /** Publishes changes of these tables from now on, and of no others, in the connection's transaction. */
+    /** Publishes exactly these tables from now on, in the connection's transaction. */
     static void publish(Connection connection, String tag, List<String> tables) throws SQLException {
         boolean exists = Sql.isTrue(
                 connection, "SELECT EXISTS (SELECT FROM pg_publication WHERE pubname = ?)", publication(tag));
@@ -91,7 +91,7 @@ final class ReferenceStream {
         Replication.dropPublication(connection, publication(tag), "");
     }
 
-    /** Whether the server gets all that is written on the home, sooner or later. */
+    /** Whether the server receives, sooner or later, everything written on the home. */
     boolean isWhole() throws SQLException {
         return Replication.hasSubscription(copy.control(), name)
                 && Replication.hasSlot(home.control(), name)
@@ -107,7 +107,7 @@ final class ReferenceStream {
         }
     }
 
-    /** Leaves out everything committed on the home before, which the server has. */
+    /** Skips everything committed on the home so far, which the server already has. */
     void skipToNow() throws SQLException {
         Sql.awaitDisk(home.control()); // A slot advances to what is on disk.
         Sql.call(home.control(), "SELECT pg_replication_slot_advance(?, pg_current_wal_insert_lsn())", name);
@@ -132,7 +132,7 @@ final class ReferenceStream {
         Sql.execute(copy.control(), "ALTER SUBSCRIPTION %s ENABLE".formatted(name));
     }
 
-    /** Refreshes the list of published tables; changes of others are left out silently. */
+    /** Refreshes the list of published tables; changes of unlisted tables are silently ignored. */
     void refresh() throws SQLException {
         Sql.execute(
                 copy.control(), "ALTER SUBSCRIPTION %s REFRESH PUBLICATION WITH (copy_data = false)".formatted(name));
@@ -143,7 +143,7 @@ final class ReferenceStream {
                 .equals(List.of(true));
     }
 
-    /** Slots of this kind that no stream uses any more: their server keeps write-ahead log for them until its disk is full. */
+    /** Slots of reference tables that no stream uses any more: their server keeps write-ahead log for them until its disk is full. */
     static List<String> staleSlots(Connection server, Set<String> used) throws SQLException {
         return Sql.list(server, SLOTS, row -> row.getString(1)).stream()
                 .filter(slot -> !used.contains(slot))

@@ -158,7 +158,7 @@ public final class ReferenceTables {
         }
     }
 
-    /** Makes what the home needs before there is any table; may be repeated. */
+    /** Creates what the home needs before there are tables; may be repeated. */
     private static void begin(ReferenceSession session, ReferenceServer home) throws SQLException {
         Home its = session.home();
         Sql.execute(home.control(), "CREATE SCHEMA IF NOT EXISTS reference");
@@ -193,7 +193,7 @@ public final class ReferenceTables {
     public record Adopted(String table, long rows, long copied, int shards, String changeSet) {}
 
     /**
-     * Gives a reference table the rows of the shards' table of the same name. Changes nothing in the shards.
+     * Fills a reference table with the rows of the shards' table of the same name. Changes nothing in the shards.
      *
      * @throws ShardflakeException if not all shards have the same columns and rows, or the reference table has others
      */
@@ -215,7 +215,7 @@ public final class ReferenceTables {
         });
     }
 
-    /** Repairs all servers: tables and rows as the home has them, and streams. Returns how many rows were changed, by server. */
+    /** Repairs all servers: tables and rows become as on the home, and streams work again. Returns how many rows were changed, by server. */
     public Map<String, Long> repair() {
         ReplicationLogin.require(urls);
         return Sql.translating(() -> {
@@ -235,7 +235,7 @@ public final class ReferenceTables {
         });
     }
 
-    /** Brings the tables to a server that was added to the shard map. Does nothing if there are none. */
+    /** Creates the tables on a server that was added to the shard map. Does nothing if there are none. */
     public void add(String server) {
         if (home(catalog).isEmpty()) {
             return;
@@ -249,7 +249,7 @@ public final class ReferenceTables {
     }
 
     /**
-     * Ends the stream to a server that leaves the shard map, whose home keeps its log otherwise.
+     * Ends the stream to a server that leaves the shard map; otherwise the home would keep its log for it.
      *
      * @throws ShardflakeException if the server is the home
      */
@@ -279,7 +279,7 @@ public final class ReferenceTables {
         });
     }
 
-    /** The server may be gone for good. */
+    /** Drops a server's subscription, if the server still answers. */
     private void dropSubscription(String server, String name) {
         ServerUrl url = urls.get(server);
         if (url == null) {
@@ -295,7 +295,7 @@ public final class ReferenceTables {
         }
     }
 
-    /** The home of the tables, and the state of the other servers. Writes a mark, whose arrival it awaits for up to 5 s. */
+    /** The home of the tables, and the state of all other servers. Writes a mark, whose arrival it awaits for up to 5 s. */
     public ReferenceStatus status() {
         return Sql.translating(() -> {
             Home home = Sql.with(catalog.connect("shardflake reference"), ReferenceCatalog::home)

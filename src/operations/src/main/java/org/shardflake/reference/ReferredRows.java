@@ -15,7 +15,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The keys to which shards of a server may refer: those of reference tables that have foreign keys of shards.
+ * The values that a server's shards may refer to: the keys of reference tables that have foreign keys from shards.
  *
  * <p>A changelog that takes one away commits on one server after the other. If it were killed in between, a shard could come to refer to a
  * row that only its own server has; and a foreign key with ON DELETE CASCADE would take rows of shards along.
@@ -55,7 +55,7 @@ final class ReferredRows {
         }
     }
 
-    /** Reads the values as the connection's transaction sees them now. */
+    /** Reads the values as of the connection's transaction. */
     static ReferredRows read(Connection connection) throws SQLException {
         Map<String, Referred> before = referred(connection);
         for (Referred columns : before.values()) {

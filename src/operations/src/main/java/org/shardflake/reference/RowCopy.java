@@ -17,7 +17,7 @@ import org.postgresql.copy.CopyOut;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
-/** Compares reference tables of two servers, and makes those of one like those of the other by changing only rows that differ. */
+/** Compares the reference tables of two servers, and makes one server's rows equal to the other's by changing only rows that differ. */
 final class RowCopy {
 
     private static final String COLUMNS = """
@@ -32,7 +32,7 @@ final class RowCopy {
 
     private static final String UNIQUE_VIOLATION = "23505";
 
-    /** Statements that drop and build them, but not those that foreign keys need. */
+    /** Statements that drop and rebuild unique indexes, except those that foreign keys need. */
     private static final String UNIQUE = """
             SELECT CASE WHEN k.oid IS NULL THEN format('DROP INDEX %I.%I', n.nspname, c.relname)
                         ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', i.indrelid::regclass, k.conname) END,
@@ -47,7 +47,7 @@ final class RowCopy {
     private final Connection from;
     private final Connection to;
 
-    /** Compares over two connections in transactions that the caller ends. */
+    /** A comparison over two connections in transactions that the caller ends. */
     RowCopy(Connection from, Connection to) {
         this.from = from;
         this.to = to;
@@ -142,7 +142,7 @@ final class RowCopy {
 
     private record Column(String name, boolean isKey, boolean isGenerated) {}
 
-    /** A table whose rows on the other server are in a temporary one here. */
+    /** A table, with the other server's rows in a temporary table here. */
     private record Table(String name, String rows, List<Column> columns) {
 
         private String same() {
@@ -197,7 +197,7 @@ final class RowCopy {
         return table;
     }
 
-    /** Adds what a query gives on one server to a table, with its columns, of another. */
+    /** Inserts the result of a query on one server, with its columns, into a table on another. */
     static void transfer(Connection from, String query, Connection to, String table) throws SQLException {
         if (from == to) { // A connection copies in one direction at a time.
             Sql.execute(to, "INSERT INTO %s OVERRIDING SYSTEM VALUE %s".formatted(table, query));

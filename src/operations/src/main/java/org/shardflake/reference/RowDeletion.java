@@ -41,7 +41,7 @@ final class RowDeletion {
              WHERE attrelid = ?::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
             """;
 
-    /** Foreign keys to the table or a partition of it that change rows themselves. */
+    /** Finds foreign keys to the table, or a partition of it, that change rows themselves. */
     private static final String CHANGING = """
             SELECT format('%I.%I', n.nspname, c.relname)
               FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -59,7 +59,7 @@ final class RowDeletion {
     private final List<String> key;
     private final String where;
     private boolean isRecorded;
-    /** Whether no earlier run can have deleted the row on some servers. */
+    /** Whether no earlier run can have deleted the row on any server. */
     private boolean isNew;
 
     /** @throws ShardflakeException if there is no such table, or the key is not like its primary key */
@@ -76,7 +76,7 @@ final class RowDeletion {
                 .collect(Collectors.joining(" AND "));
     }
 
-    /** The key as PostgreSQL writes it: 1 and 01 are one record in the catalog. */
+    /** The key in PostgreSQL's own form: 1 and 01 are the same record in the catalog. */
     private List<String> canonical(List<KeyColumn> columns, List<String> key) throws SQLException {
         if (columns.size() != key.size()) {
             throw new ShardflakeException(
@@ -128,7 +128,7 @@ final class RowDeletion {
         }
     }
 
-    /** Deletes the row in open transactions, and returns what refers to it. Gives way to whoever has its locks. */
+    /** Deletes the row in open transactions, and returns the rows that refer to it. Gives way to whoever has its locks. */
     private List<String> prepare() throws SQLException {
         long end = System.nanoTime() + PATIENCE.toNanos();
         while (true) {
@@ -156,7 +156,7 @@ final class RowDeletion {
         }
     }
 
-    /** Undoes what was begun. If that fails, the catalog has it still, so the same command can be run again. */
+    /** Removes the record of a delete that failed. If that fails, the catalog has it still, so the same command can be run again. */
     private void forget(Exception failure) {
         if (isRecorded) {
             try {
@@ -167,7 +167,7 @@ final class RowDeletion {
         }
     }
 
-    /** Leaves things as they were, before anything is committed. */
+    /** Rolls everything back before anything is committed. */
     private void takeBack() throws SQLException {
         if (!isNew) {
             putBack();
@@ -215,7 +215,7 @@ final class RowDeletion {
         isRecorded = true;
     }
 
-    /** Deletes the row in the transactions, and returns what refers to it. */
+    /** Deletes the row in the transactions, and returns the rows that refer to it. */
     private List<String> delete() throws SQLException {
         List<String> references = new ArrayList<>();
         Sql.call(from.work(), "SELECT shardflake.next_reference_version()");
@@ -262,7 +262,7 @@ final class RowDeletion {
         return said.getSchema() + "." + said.getTable();
     }
 
-    /** Gives the row back to servers which an interrupted run has deleted it from. */
+    /** Restores the row on servers where an interrupted run has deleted it. */
     private void putBack() throws SQLException {
         try {
             ReferenceSession.hold(from, List.of(table));

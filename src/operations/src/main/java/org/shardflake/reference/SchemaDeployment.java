@@ -38,7 +38,7 @@ final class SchemaDeployment {
         this.streams = session.streams(home.server(), home.tag());
     }
 
-    /** Repairs servers that lack what others have, or whose stream is broken. */
+    /** Repairs servers that lack changes that others have, or whose stream is broken. */
     void catchUp() throws SQLException {
         for (ReferenceStream stream : streams) {
             if (!stream.isWhole()
@@ -147,7 +147,7 @@ final class SchemaDeployment {
         });
     }
 
-    /** Commits on the copies; if a server fails here, the next run does the rest. */
+    /** Commits on the copies; if a server fails here, the next run completes the deployment. */
     private void commit(List<ReferenceServer> copies) {
         List<String> failed = new ArrayList<>();
         for (ReferenceServer copy : copies) {
@@ -166,7 +166,7 @@ final class SchemaDeployment {
         }
     }
 
-    /** Opens tables of the home that were closed until all servers knew them. An interrupted run may have left both to do. */
+    /** Opens the home's tables, which were closed until all servers knew them. An interrupted run may have left both to do. */
     private void openNewTables() throws SQLException {
         for (ReferenceStream stream : streams) {
             stream.refresh();

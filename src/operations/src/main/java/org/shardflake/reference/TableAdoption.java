@@ -21,15 +21,15 @@ import org.shardflake.compare.Rows.Digest;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.SqlText;
 
-/** Turns a table that each shard has, with the same rows, into a reference table: compares all copies, and takes the rows of one over. */
+/** Turns a table that each shard has, with the same rows, into a reference table: compares all copies, and uses the rows of one. */
 final class TableAdoption {
 
-    /** The shard whose rows are taken; all shards have the same. */
+    /** The shard whose rows are used; all shards have the same. */
     private static final int FIRST = 0;
 
     private static final int SHOWN = 5;
 
-    /** The characters that the id of a changeset may have. */
+    /** Matches the characters that a changeset's id may have. */
     private static final Pattern PLAIN = Pattern.compile("\\w+");
 
     /** The columns of the tables of this name in some schemas, by schema. */
@@ -76,7 +76,7 @@ final class TableAdoption {
         this.table = Sql.text(this.home.control(), "SELECT relname FROM pg_class WHERE oid = ?::regclass", reference);
     }
 
-    /** Returns what {@link ReferenceTables#adopt} does. */
+    /** Runs the adoption, as described at {@link ReferenceTables#adopt}. */
     ReferenceTables.Adopted run() throws SQLException {
         requireSameColumns();
         String changeSet = changeSet();
@@ -105,7 +105,7 @@ final class TableAdoption {
                 changeSet);
     }
 
-    /** Hashes that all servers compute alike. */
+    /** The rows, with hashes that all servers compute in the same way. */
     private Rows rows() throws SQLException {
         List<Connection> connections = new ArrayList<>(List.of(home.work()));
         session.servers().stream()

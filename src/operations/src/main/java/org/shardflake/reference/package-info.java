@@ -4,8 +4,8 @@
  */
 
 /**
- * Reference tables: small tables that every server has, written on one of them. {@link org.shardflake.reference.ReferenceTables} is the
- * way in.
+ * Reference tables: small tables that every server has, and that are written on one of them. {@link org.shardflake.reference.ReferenceTables}
+ * is the way in.
  */
 @NullMarked
 package org.shardflake.reference;

@@ -11,17 +11,19 @@ import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The user's own publications and logical slots whose readers get changes of shards, such as Debezium or a subscription of a warehouse.
- * A move takes the shards away from the readers of its source, and gives those of its target every row once more, as an insert. The
- * publications of the change stream follow moves, and do not count.
+ * The user's own publications and logical slots whose readers receive changes of shards, such as Debezium or a subscription of a warehouse. A
+ * move takes the shards away from the readers of its source, and gives those of its target every row once more, as an insert. The publications
+ * of the change stream follow moves, and do not count.
  */
 public final class ChangeStreams {
 
-    /** A format for {@code cdc create}. */
+    /** The remedy, a format for the {@code cdc create} command. */
     public static final String REMEDY =
             "Or let them read the publication of %s, which follows moves. Drop slots and publications that are not read";
 
-    /** A slot of the plugin pgoutput sends what publications have; any other plugin may send every change of its database. */
+    /**
+     * Finds slots and publications: a pgoutput slot sends what publications contain; any other plugin may send every change of its database.
+     */
     private static final String FIND = """
             WITH publication AS (
                 SELECT p.pubname FROM pg_publication p
@@ -41,7 +43,7 @@ public final class ChangeStreams {
 
     private ChangeStreams() {}
 
-    /** A server's publications that have, or would have, tables of these shards, and the slots that may read them. */
+    /** A server's publications that include, or would include, tables of these shards, and the slots that may read them. */
     public static List<String> find(Connection connection, ShardSet shards) throws SQLException {
         return Sql.list(connection, FIND, row -> row.getString(1), shards, shards);
     }

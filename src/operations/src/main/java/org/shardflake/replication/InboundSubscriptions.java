@@ -11,12 +11,12 @@ import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The user's own subscriptions that bring rows into shards. Their changes pass the fence, as replication does, so they would keep
- * writing to a copy that a shard has left.
+ * The user's own subscriptions that write rows into shards. Their changes pass the fence, as replication does, so they would keep writing to a
+ * copy that a shard has left.
  */
 public final class InboundSubscriptions {
 
-    /** The remedy. */
+    /** The remedy for such subscriptions. */
     public static final String REMEDY =
             "Drop them, or ALTER SUBSCRIPTION ... REFRESH PUBLICATION without these tables, and make them again on the target when the move is complete";
 

@@ -17,13 +17,13 @@ import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.SqlText;
 
-/** Makes and removes subscriptions and replication slots, each on its server, whatever the state of the other one. */
+/** Creates and removes subscriptions and replication slots, each on its server, whatever the state of the other server. */
 public final class Replication {
 
-    /** A temporary table for the connection string: what COPY brings is not logged. */
+    /** Creates a temporary table for the connection string, since data that COPY brings is not logged. */
     private static final String SECRET = "CREATE TEMPORARY TABLE shardflake_conninfo (conninfo text) ON COMMIT DROP";
 
-    /** A block that catches errors, since the server's log has the text of a failed statement and of those around it. */
+    /** A block that catches errors, since the server would log the text of a failed statement and of those around it. */
     private static final String WITH_SECRET = """
             DO $$ BEGIN
                 EXECUTE format(
@@ -70,8 +70,8 @@ public final class Replication {
     private Replication() {}
 
     /**
-     * Options for servers that fail over. The slot and the subscription must agree that standbys keep the slot. A subscriber with
-     * synchronous standbys waits for them before it confirms what they might otherwise lack when one of them takes over.
+     * The options of a subscription on servers that fail over. The slot and the subscription must agree that standbys keep the slot. A
+     * subscriber with synchronous standbys waits for them before it confirms what they might otherwise lack when one of them takes over.
      */
     public static String safeOptions(Connection publisher, Connection subscriber) throws SQLException {
         boolean keepsSlots = hasFailover(subscriber) && hasFailover(publisher);
@@ -92,7 +92,7 @@ public final class Replication {
         withSecret(connection, conninfo, CREATE_SUBSCRIPTION.formatted(name, publication, options));
     }
 
-    /** Changes how a subscription connects, in a transaction that the caller ends; in no log either. */
+    /** Changes a subscription's connection string, in a transaction that the caller ends, without logging the string. */
     public static void changeConnection(Connection connection, String name, String conninfo) throws SQLException {
         withSecret(connection, conninfo, "ALTER SUBSCRIPTION %s CONNECTION %%L".formatted(name));
     }
@@ -122,7 +122,7 @@ public final class Replication {
         return Sql.isTrue(connection, "SELECT has_parameter_privilege('log_min_messages', 'SET')");
     }
 
-    /** Creates a slot, which standbys keep where they can, once transactions that have written on the server have ended. */
+    /** Creates a slot, which standbys keep where they can, after waiting for transactions that have written on the server. */
     public static void createSlot(Connection connection, String name) throws SQLException {
         Sql.call(
                 connection,
@@ -156,7 +156,7 @@ public final class Replication {
         return Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ?)", name);
     }
 
-    /** Whether a slot exists with the write-ahead log that it needs. */
+    /** Whether a slot exists and still has the write-ahead log that it needs. */
     public static boolean keepsLog(Connection connection, String name) throws SQLException {
         return Sql.isTrue(
                 connection,
@@ -165,8 +165,8 @@ public final class Replication {
     }
 
     /**
-     * Whether a slot came to this server in a failover, from a primary that kept it in step (PostgreSQL 17 and later). What the
-     * subscriber has confirmed may be missing here then, and the other way round.
+     * Whether a failover brought a slot to this server, from a primary that kept it in step (PostgreSQL 17 and later). What the subscriber has
+     * confirmed may be missing here then, and the other way round.
      */
     public static boolean hasFailedOver(Connection connection, String name) throws SQLException {
         return Sql.isTrue(
@@ -176,9 +176,8 @@ public final class Replication {
     }
 
     /**
-     * Whether the subscriber has got more than the publisher has, which failed over to a standby that was behind. What is written there
-     * now has positions in the log that the subscriber has seen already, so it is not sent. False also if the subscriber does not let us
-     * look.
+     * Whether the subscriber has received more than the publisher has, after a failover to a standby that was behind. What is written there now
+     * has positions in the log that the subscriber has seen already, so it is not sent. False also if the subscriber does not let us look.
      */
     public static boolean isAhead(Connection subscriber, Connection publisher, String name) throws SQLException {
         if (!maySeeOrigins(subscriber)) {
@@ -201,16 +200,16 @@ public final class Replication {
     /** A table of a publication. */
     public record Published(String table, long oid, boolean isOwn) {}
 
-    /** The tables of a publication, also Shardflake's own. */
+    /** The tables of a publication, including Shardflake's own. */
     public static List<Published> published(Connection connection, String name) throws SQLException {
         return Sql.list(
                 connection, PUBLISHED, row -> new Published(row.getString(1), row.getLong(2), row.getBoolean(3)), name);
     }
 
     /**
-     * Removes a publication if it exists, unnoticed by those who write to its tables. An UPDATE or DELETE reads which publications a
-     * table is in, then looks each of them up, and fails if one was dropped in between. So the tables leave the publication first, and
-     * it is dropped once the statements that may have read it are done.
+     * Removes a publication if it exists, without disturbing writers of its tables. An UPDATE or DELETE reads which publications a table is in,
+     * then looks each of them up, and fails if one was dropped in between. So the tables leave the publication first, and it is dropped once
+     * the statements that may have read it are done.
      *
      * @param connection in auto-commit mode
      * @param checkFirst SQL that fails if this must not be done
@@ -227,7 +226,7 @@ public final class Replication {
         Sql.execute(connection, checkFirst + "DROP PUBLICATION IF EXISTS " + name);
     }
 
-    /** Waits for the transactions that write to these tables now. Not for long: a statement looks publications up when it begins. */
+    /** Waits for the transactions that are writing to these tables now. Not for long: a statement looks publications up when it begins. */
     private static void awaitWriters(Connection connection, String tables) throws SQLException {
         String writers = Sql.text(connection, WRITERS, tables);
         Poll.everyMillis(5, LOOKUP_PATIENCE).until(() -> Sql.isTrue(connection, ARE_DONE, writers));

@@ -9,7 +9,7 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.server.ServerUrl;
 
-/** The login of subscriptions, which keep the password that they are made with. */
+/** The login of subscriptions, which keep the password that they are created with. */
 public final class ReplicationLogin {
 
     public static final String REMEDY =
@@ -17,7 +17,7 @@ public final class ReplicationLogin {
 
     private ReplicationLogin() {}
 
-    /** What is wrong if a server's passwords expire. */
+    /** The problem that arises if a server's passwords expire. */
     public static String expires(String publisher) {
         return "a subscription would keep a password of %s that expires, since passwords come from a password command or another source"
                 .formatted(publisher);

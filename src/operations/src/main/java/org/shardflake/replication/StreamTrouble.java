@@ -19,15 +19,15 @@ import org.shardflake.server.SessionFailedException;
  */
 public record StreamTrouble(String what, Outlook outlook) {
 
-    /** Whether a problem resolves by itself. */
+    /** The chances that a problem resolves by itself. */
     public enum Outlook {
         /** The move has lost something that it needs and has to be ended, see {@link Move#wayOut}. */
         ENDING,
-        /** Someone has to fix it. */
+        /** Someone has to fix the problem. */
         LASTING,
-        /** The server, which retries, can recover soon. */
+        /** The server retries and may recover soon. */
         PASSING,
-        /** It waits for something else to end. */
+        /** The server waits for something else to end. */
         WAITING
     }
 
@@ -38,7 +38,7 @@ public record StreamTrouble(String what, Outlook outlook) {
              WHERE s.subname = ? AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
             """;
 
-    /** Trouble with a publisher's slot. */
+    /** Whether a publisher's slot is lost. */
     private static final String SLOT =
             "SELECT COALESCE(wal_status = 'lost', false) FROM pg_replication_slots WHERE slot_name = ?";
 
@@ -56,7 +56,7 @@ public record StreamTrouble(String what, Outlook outlook) {
                AND (SELECT count(*) FROM pg_replication_origin_status) >= %s::integer
             """.formatted(ORIGINS);
 
-    /** Standbys for which a sender waits, for hours if need be. Before PostgreSQL 17 it waits for nothing. */
+    /** Names the standbys that a sender waits for, which may take hours. Before PostgreSQL 17 it waits for nothing. */
     private static final String LACKING_STANDBYS = """
             SELECT string_agg(name, ', ' ORDER BY name)
               FROM (SELECT btrim(item, ' "') FROM string_to_table(current_setting('synchronized_standby_slots', true), ',') item) named (name)
@@ -134,7 +134,7 @@ public record StreamTrouble(String what, Outlook outlook) {
         return lackOfWorkers.isPresent() ? lackOfWorkers : lackOfOrigins(stream, subscriber);
     }
 
-    /** Whether the publisher no longer has the slot, or what it should keep. The subscriber is not asked, and may be down. */
+    /** The loss of a publisher's slot, or of the log that it should keep. The subscriber is not asked, and may be down. */
     public static Optional<StreamTrouble> lossOfSlot(String stream, Side publisher) throws SQLException {
         List<Boolean> areLost = Sql.list(publisher.connection(), SLOT, row -> row.getBoolean(1), stream);
         if (areLost.equals(List.of(false))) {
@@ -149,7 +149,7 @@ public record StreamTrouble(String what, Outlook outlook) {
                                 .formatted(publisher.name(), stream));
     }
 
-    /** The trouble of a publisher that waits for standbys before it sends anything. */
+    /** The problem of a publisher that waits for standbys before it sends anything. */
     public static Optional<StreamTrouble> lackOfStandbys(String stream, Side publisher, String subscriber)
             throws SQLException {
         return Sql.list(publisher.connection(), LACKING_STANDBYS, row -> Optional.ofNullable(row.getString(1)), stream)
@@ -159,7 +159,7 @@ public record StreamTrouble(String what, Outlook outlook) {
                                 .formatted(publisher.name(), slots, subscriber)));
     }
 
-    /** The trouble of a subscription that waits while others have all workers, which the server only logs. */
+    /** The problem of a subscription that waits because others use all workers, which the server only logs. */
     private static Optional<StreamTrouble> lackOfWorkers(String stream, Side subscriber) throws SQLException {
         return Sql.isTrue(subscriber.connection(), NO_WORKER_LEFT, stream)
                 ? waiting(
@@ -173,7 +173,7 @@ public record StreamTrouble(String what, Outlook outlook) {
                 : Optional.empty();
     }
 
-    /** The trouble of a worker that fails right after each start for lack of an origin, which the server only logs. */
+    /** The problem of a worker that fails right after each start for lack of an origin, which the server only logs. */
     private static Optional<StreamTrouble> lackOfOrigins(String stream, Side subscriber) throws SQLException {
         Connection connection = subscriber.connection();
         if (!Replication.maySeeOrigins(connection) || !Sql.isTrue(connection, NO_ORIGIN_LEFT, stream)) {
@@ -208,7 +208,7 @@ public record StreamTrouble(String what, Outlook outlook) {
         return Optional.of(new StreamTrouble(what, Outlook.WAITING));
     }
 
-    /** The error, if any, when the subscriber connects as the subscription does. */
+    /** The error, if any, when the subscriber connects in the way that the subscription does. */
     private static Optional<String> connectionFailure(String stream, Side subscriber, String conninfo)
             throws SQLException {
         Connection connection = subscriber.connection();
@@ -227,7 +227,7 @@ public record StreamTrouble(String what, Outlook outlook) {
         return connectionFailure(connection, stream, its.get(0));
     }
 
-    /** The error, if any, when a server connects to a stream's publisher by this connection string, as a subscription does. */
+    /** The error, if any, when a server connects to a stream's publisher with this connection string, as a subscription would. */
     public static Optional<String> connectionFailure(Connection subscriber, String stream, String conninfo)
             throws SQLException {
         try (Sql.Ending ending = Sql.rollingBack(subscriber)) {

@@ -17,8 +17,8 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * The settings by which a server's replication workers read values that come as text. They have what the role, the database and the
- * server set, unlike the sessions of commands.
+ * The settings with which a server's replication workers parse values given as text. They have what the role, the database and the server set,
+ * unlike the sessions of commands.
  *
  * @param server its name
  * @param hasXml whether shards have columns of this type there
@@ -40,7 +40,7 @@ public record WorkerSettings(String server, Map<String, String> values, boolean 
             """;
 
     /**
-     * A setting that changes values.
+     * A setting that would change replicated values.
      *
      * @param server where it is set
      */

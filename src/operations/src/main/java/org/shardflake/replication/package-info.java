@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-/** Publications, subscriptions and slots of PostgreSQL's logical replication, and what is wrong with them. */
+/** PostgreSQL's logical replication: publications, subscriptions and slots, and problems with them. */
 @NullMarked
 package org.shardflake.replication;
 

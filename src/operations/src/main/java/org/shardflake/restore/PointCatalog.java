@@ -20,7 +20,7 @@ import org.shardflake.restore.RestorePoint.Place;
 /** The restore points that the catalog has recorded. */
 final class PointCatalog {
 
-    /** The restore points, complete even in a restored catalog, whose record is as it was right before the catalog's own point. */
+    /** Reads the restore points as complete, even in a restored catalog, whose record is as of right before the catalog's own point. */
     private static final String POINTS = """
             SELECT p.name, p.phase = 'complete' OR p.phase = 'on all servers' AND CASE
                        WHEN pg_is_in_recovery() THEN false
@@ -57,7 +57,7 @@ final class PointCatalog {
         }
     }
 
-    /** The newest complete point; empty also if there cannot be any, or the role may not know. */
+    /** The newest complete point; empty also if points are unsupported or hidden from the role. */
     static Optional<RestorePoint> newest(Connection connection) throws SQLException {
         return Sql.isTrue(connection, MAY_READ)
                 ? read(connection, POINTS + " WHERE p.phase = 'complete' ORDER BY p.begun_at DESC LIMIT 1").stream()
@@ -104,7 +104,7 @@ final class PointCatalog {
                 name);
     }
 
-    /** Uses up the name before any server has the point, since recovery stops at the first point of a name. */
+    /** Reserves the name before any server has the point, since recovery stops at the first point with a name. */
     static void begin(Connection connection, String name, long mapVersion, String placements) throws SQLException {
         Sql.update(
                 connection,
@@ -114,7 +114,7 @@ final class PointCatalog {
                 placements);
     }
 
-    /** Records where the point is on a server, or will be after. */
+    /** Records the position of the point on a server, known or expected. */
     static void record(Connection connection, String name, Place place) throws SQLException {
         Sql.update(
                 connection,

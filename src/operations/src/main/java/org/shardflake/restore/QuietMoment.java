@@ -21,7 +21,7 @@ import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
- * A moment in which the shard map stands still: no shard is being cut over, no move is ending, and none of that begins before this is
+ * A moment in which the shard map does not change: no shard is being cut over, no move is ending, and nothing of the kind starts before this is
  * closed. Writers notice nothing.
  *
  * <p>A cutover records in the catalog that it begins, before it raises its fence. From then until the other server is open it holds no
@@ -31,14 +31,14 @@ import org.shardflake.jdbc.Sql;
  */
 final class QuietMoment implements AutoCloseable {
 
-    /** The tables before the row: a cutover that has a table would else keep its writers waiting for the row. */
+    /** Locks the tables before the row: otherwise a cutover with a table lock would keep its writers waiting for the row. */
     private static final String LOCK = """
             SET LOCAL lock_timeout = '10ms';
             LOCK TABLE shardflake_catalog.move, shardflake_catalog.move_shard IN SHARE MODE;
             SELECT 1 FROM shardflake_catalog.installation FOR UPDATE;
             """;
 
-    /** A limit so that a session whose program is gone or stopped does not hold up cutovers for long. */
+    /** Limits a session whose program has stopped, so that it does not hold up cutovers for long. */
     private static final String NOT_FOREVER = "SET idle_in_transaction_session_timeout = '30s'";
 
     private static final String IN_THE_WAY = """
@@ -68,7 +68,7 @@ final class QuietMoment implements AutoCloseable {
     }
 
     /**
-     * Waits for such a moment, which lasts until this is closed.
+     * Waits for a quiet moment, which lasts until it is closed.
      *
      * @param catalog a connection in auto-commit mode, for nothing else until then
      * @param servers connections to the servers of the shard map
@@ -122,7 +122,7 @@ final class QuietMoment implements AutoCloseable {
         return found.isPresent();
     }
 
-    /** Whether a shard that moves takes no writes where the map has it, as after the map was changed and before its server is open. */
+    /** Whether a moving shard accepts no writes where the map has it, as between the change of the map and the opening of its server. */
     private boolean isShardClosed() throws SQLException {
         record Moving(String server, Object shards) {}
         for (Moving moving : Sql.list(

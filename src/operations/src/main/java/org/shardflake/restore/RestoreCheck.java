@@ -30,7 +30,7 @@ import org.shardflake.move.server.MoveServer;
 import org.shardflake.restore.RestorePoint.Place;
 import org.shardflake.server.ServerUrl;
 
-/** The comparison of restored servers with a restore point. */
+/** Compares restored servers with a restore point. */
 final class RestoreCheck {
 
     private static final String APPLICATION = "shardflake restore-point";

@@ -27,7 +27,7 @@ public record RestorePoint(
     }
 
     /**
-     * A restore point in the write-ahead log of one server.
+     * A restore point's position in the write-ahead log of one server.
      *
      * @param server its name in the shard map, or {@link #CATALOG}
      * @param identity the system identifier of its database cluster; empty if not known
@@ -36,7 +36,7 @@ public record RestorePoint(
      */
     public record Place(String server, boolean isCatalog, String identity, String lsn, String walFile, Instant madeAt) {
 
-        /** The timeline, counted up by each promotion. */
+        /** The timeline, a number that each promotion increases. */
         public long timeline() {
             return Timeline.ofWalFile(walFile);
         }

@@ -33,13 +33,13 @@ final class RestorePointRun implements AutoCloseable {
 
     private static final String APPLICATION = "shardflake restore-point";
 
-    /** A server that hangs would hold up cutovers. */
+    /** The limit on a server's answer, since a server that hangs would hold up cutovers. */
     private static final int ANSWER_MILLIS = 10_000;
 
     private static final String PLACE =
             "SELECT lsn::text, pg_walfile_name(lsn), clock_timestamp() FROM pg_create_restore_point(?) AS lsn";
 
-    /** A place before the point that is to come. */
+    /** Reads a position before the point to come. */
     private static final String NOW =
             "SELECT lsn::text, pg_walfile_name(lsn), clock_timestamp() FROM pg_current_wal_insert_lsn() AS lsn";
 
@@ -63,7 +63,7 @@ final class RestorePointRun implements AutoCloseable {
     private final Instance home;
     private final List<Instance> others = new ArrayList<>();
 
-    /** The servers that have got the point so far. */
+    /** The servers that have the point so far. */
     private final List<String> made = new ArrayList<>();
 
     private RestorePointRun(ServerUrl catalogUrl, Function<Server, ServerUrl> urls, List<Connection> opened)
@@ -91,7 +91,7 @@ final class RestorePointRun implements AutoCloseable {
         }
     }
 
-    /** Connects to the catalog and all servers, and checks that they would make a point. Changes nothing. */
+    /** Connects to the catalog and all servers, and checks that they are able to create a point. Changes nothing. */
     static RestorePointRun connect(ServerUrl catalog, Function<Server, ServerUrl> urls) throws SQLException {
         List<Connection> opened = new ArrayList<>();
         try {
@@ -113,12 +113,12 @@ final class RestorePointRun implements AutoCloseable {
         }
     }
 
-    /** Distinguishes running servers, also copies of the same one. */
+    /** Identifies a running server, as distinct from copies of it. */
     private static String run(Connection connection) throws SQLException {
         return identity(connection) + " " + Sql.text(connection, "SELECT pg_postmaster_start_time()::text");
     }
 
-    /** The system identifier; empty if the role may not ask for it. */
+    /** The system identifier; empty if the role may not read it. */
     static String identity(Connection connection) throws SQLException {
         return Sql.systemIdentifier(connection).orElse("");
     }
@@ -189,7 +189,7 @@ final class RestorePointRun implements AutoCloseable {
         }
     }
 
-    /** Records the point before making it, so that the restored catalog has the record, and adds its place afterwards. */
+    /** Records the point before creating it, so that the restored catalog has the record, and adds its position afterwards. */
     private void makeInCatalog(String name) {
         // By the session that holds the locks: if it has lost them, there is no point, and the record is incomplete.
         Instance locked = new Instance(home.identity(), true, lock, home.servers());
@@ -225,7 +225,7 @@ final class RestorePointRun implements AutoCloseable {
         orIncomplete(name, home, () -> PointCatalog.record(catalog, name, place));
     }
 
-    /** A part of the work, done with one of the servers. */
+    /** A part of the work on one of the servers. */
     @FunctionalInterface
     private interface Part {
         void run() throws SQLException;

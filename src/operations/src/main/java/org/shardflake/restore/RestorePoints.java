@@ -22,7 +22,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * The restore points of one installation: makes them, and compares restored servers with them. Thread-safe; holds no connection between
+ * The restore points of one installation: creates them, and compares restored servers with them. Thread-safe; holds no connection between
  * calls.
  *
  * <p>A transaction that was committed before {@link #make} was called is before the point, on whichever server it was. One that is
@@ -45,7 +45,7 @@ public final class RestorePoints {
     }
 
     /**
-     * Makes a restore point on every server and in the catalog.
+     * Creates a restore point on every server and in the catalog.
      *
      * @param name 1 to 63 letters, digits, dots, hyphens and underscores; it must be new, since recovery stops at the first of a name
      * @param patience how long to wait for a moment without a cutover, the end of a move or another change of the shard map

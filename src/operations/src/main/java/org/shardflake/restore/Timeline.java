@@ -8,10 +8,10 @@ import java.util.Optional;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
-/** Timelines as PostgreSQL writes them. */
+/** Parses timelines as PostgreSQL writes them. */
 final class Timeline {
 
-    /** A line of a history file: the timeline that was left, where, and why. */
+    /** Matches a line of a history file: the timeline that was left, where, and why. */
     private static final Pattern LEFT = Pattern.compile("(?m)^\\s*(\\d+)\\s+([0-9A-F]+/[0-9A-F]+)\\s+(.*)$");
 
     private Timeline() {}
@@ -23,7 +23,7 @@ final class Timeline {
         return Long.parseLong(walFile.substring(0, 8), 16);
     }
 
-    /** The history file of a timeline, below the data directory. */
+    /** The path of a timeline's history file, relative to the data directory. */
     static String historyFile(long timeline) {
         return "pg_wal/%08X.history".formatted(timeline);
     }
@@ -41,7 +41,7 @@ final class Timeline {
         return new End(line.group(2), line.group(3).strip());
     }
 
-    /** A place in the write-ahead log as a number. */
+    /** A position in the write-ahead log as a number. */
     static long position(String lsn) {
         int slash = lsn.indexOf('/');
         return (Long.parseLong(lsn.substring(0, slash), 16) << 32) + Long.parseLong(lsn.substring(slash + 1), 16);

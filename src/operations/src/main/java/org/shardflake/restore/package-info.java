@@ -4,8 +4,8 @@
  */
 
 /**
- * Restore points of a whole installation: a place in the write-ahead log of every server, and of the catalog, to which backups are
- * restored together.
+ * Restore points of a whole installation: positions in the write-ahead logs of every server and of the catalog, to which backups are restored
+ * together.
  *
  * <p>{@link org.shardflake.restore.RestorePoints} is the way in.
  */

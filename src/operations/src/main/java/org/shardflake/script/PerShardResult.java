@@ -13,7 +13,7 @@ import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
- * The word of a query by which its result over several shards would not be what it says, since each shard has its own: a limit, or an aggregate
+ * Finds the word in a query that makes its result over several shards misleading, since each shard has its own result: a limit, or an aggregate
  * without GROUP BY, at the top or in a subquery.
  *
  * <p>A subquery that names a row of the query around it, as in <code>likes.photo_id = photo.id</code>, belongs to that row, which is in one shard.
@@ -25,7 +25,7 @@ final class PerShardResult {
     private static final Set<String> QUERIES = Set.of("select", "with", "table", "values");
     private static final Set<String> SET_OPERATIONS = Set.of("union", "except", "intersect");
 
-    /** All of PostgreSQL 15 to 18, and those that are syntax. */
+    /** All aggregates of PostgreSQL 15 to 18, including those that are syntax. */
     static final Set<String> AGGREGATES = Set.of(
             ("any_value array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count covar_pop covar_samp cume_dist dense_rank every json_agg"
                             + " json_agg_strict json_arrayagg json_object_agg json_object_agg_strict json_object_agg_unique"
@@ -41,13 +41,13 @@ final class PerShardResult {
         this.tokens = tokens;
     }
 
-    /** That word: a limit in upper case, an aggregate in lower case. */
+    /** The misleading word: a limit in upper case, an aggregate in lower case. */
     static Optional<String> word(String query) {
         List<Token> tokens = SqlTokens.of(query);
         return new PerShardResult(tokens).find(0, tokens.size());
     }
 
-    /** In a query from one token to another, and in its subqueries. */
+    /** Searches a query between two tokens, and its subqueries. */
     private Optional<String> find(int from, int to) {
         Optional<String> aggregate = Optional.empty();
         Optional<String> ofASubquery = Optional.empty();
@@ -91,7 +91,7 @@ final class PerShardResult {
                 && QUERIES.contains(tokens.get(i).text());
     }
 
-    /** The place of the parenthesis that closes the one at a place, or the end. */
+    /** The position of the matching closing parenthesis, or the end. */
     private int end(int open) {
         int depth = 0;
         for (int i = open; i < tokens.size(); i++) {
@@ -103,7 +103,7 @@ final class PerShardResult {
         return tokens.size();
     }
 
-    /** Whether a name before a dot is one that only the query around has. */
+    /** Whether a name before a dot is defined only in the surrounding query. */
     private boolean namesRowOutside(int from, int to) {
         Set<String> qualifiers = new HashSet<>();
         Set<String> own = new HashSet<>();

@@ -20,7 +20,7 @@ import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Plural;
 
 /**
- * The table in each shard that says which statements have been run there. Being a table of the shard, it is written in the transaction of the
+ * The table in each shard that records which statements have run there. Being a table of the shard, it is written in the transaction of the
  * statements, and moves with the rows that they changed.
  */
 final class RunTable {
@@ -29,7 +29,7 @@ final class RunTable {
 
     private RunTable() {}
 
-    /** The number of shards that lack it. */
+    /** The number of shards that lack the table. */
     static int lacking(List<DeployTarget> targets, IdLayout layout) throws InterruptedException {
         try (SchemaDeployer deployer = prepare(targets, layout)) {
             return deployer.pendingShards();

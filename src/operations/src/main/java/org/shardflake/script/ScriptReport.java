@@ -8,7 +8,7 @@ import java.util.List;
 import org.shardflake.ShardSet;
 
 /**
- * The outcome of statements in many shards.
+ * The outcome of running statements in many shards.
  *
  * @param run the run's name
  * @param done the shards in which they were run now
@@ -24,10 +24,10 @@ public record ScriptReport(
         failures = List.copyOf(failures);
     }
 
-    /** A shard in which the statements failed, and what they met. */
+    /** A shard in which the statements failed, and the error. */
     public record Failure(int shard, String server, String error) {}
 
-    /** Whether the statements have been run in all shards. */
+    /** Whether the statements have run in all shards. */
     public boolean isComplete() {
         return failures.isEmpty() && left.isEmpty();
     }

@@ -34,12 +34,12 @@ import org.shardflake.router.ShardTransaction;
 import org.shardflake.router.exception.CommitOutcomeUnknownException;
 
 /**
- * Runs statements in many shards, in each in a transaction that also notes that it was done there. So a run that was interrupted is gone on with
- * by the same call, and nothing is run twice, whatever was killed and wherever shards have moved. Not thread-safe.
+ * Runs statements in many shards, each time in a transaction that also records the run there. So a run that was interrupted is gone on with by
+ * the same call, and nothing is run twice, whatever was killed and wherever shards have moved. Not thread-safe.
  */
 public final class ScriptRunner {
 
-    /** The number of tries, each of which asks the shard whether the previous one was committed. */
+    /** The maximum number of tries; each first asks the shard whether the previous one was committed. */
     private static final int MAX_TRIES = 5;
 
     private static final long BEFORE = -1;
@@ -50,7 +50,7 @@ public final class ScriptRunner {
     private final ScriptSettings settings;
     private final String run;
 
-    /** Negative until the servers have been asked. */
+    /** The number of shards without the table; negative until the servers have been asked. */
     private int lackingTable = -1;
 
     /** @param router a router of the installation; the caller closes it */
@@ -68,7 +68,7 @@ public final class ScriptRunner {
     }
 
     /**
-     * The shards in which the statements have not been run. Changes nothing.
+     * The shards in which the statements have not run yet. Changes nothing.
      *
      * @throws ShardflakeException if other statements have been run under this name
      */
@@ -77,8 +77,8 @@ public final class ScriptRunner {
     }
 
     /**
-     * The number of shards, of all that there are, in which {@link #run} first makes the table {@value RunTable#NAME}, where a shard notes what was run.
-     * Changes nothing.
+     * The number of shards in the whole installation in which {@link #run} first creates the table {@value RunTable#NAME}, where a shard
+     * records runs. Changes nothing.
      */
     public int lackingTable() throws InterruptedException {
         if (lackingTable < 0) {
@@ -141,7 +141,7 @@ public final class ScriptRunner {
     }
 
     /**
-     * Runs the statements in those of the shards in which they have not been run.
+     * Runs the statements in the given shards, except where they have run already.
      *
      * @param shardDone told of each shard that a task is done with, and of how many there are; called from several threads
      * @throws ShardflakeException if a shard is being moved and the table that notes what was done has yet to be made
@@ -160,13 +160,13 @@ public final class ScriptRunner {
                 shards.stream().filter(shard -> !left.contains(shard)).boxed().toList());
     }
 
-    /** One pass over shards, with some workers. */
+    /** One pass over shards, with several workers. */
     private final class Execution {
 
         private final Queue<Integer> waiting;
         private final IntConsumer listener;
         private final Set<Integer> done = new ConcurrentSkipListSet<>();
-        /** Shards that another command has done in the meantime. */
+        /** The shards that another command has done in the meantime. */
         private final Set<Integer> doneBefore = new ConcurrentSkipListSet<>();
 
         private final LongAdder rows = new LongAdder();
@@ -178,7 +178,7 @@ public final class ScriptRunner {
             this.listener = listener;
         }
 
-        /** The shards of the servers in turn, so that all servers have work. */
+        /** The shards in an order that alternates between servers, so that all servers have work. */
         private List<Integer> inTurn(ShardSet shards) {
             ShardMap map = router.map();
             Map<String, Integer> counts = new HashMap<>();
@@ -241,7 +241,7 @@ public final class ScriptRunner {
             }
         }
 
-        /** The number of rows that the statements changed, or {@link #BEFORE} if they were run before. */
+        /** Runs the statements once; returns the number of changed rows, or {@link #BEFORE} if they had run already. */
         private long runOnce(int shard) throws Exception {
             boolean mayBeOurs = false;
             for (int tried = 1; ; tried++) {

@@ -21,7 +21,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 
 /**
- * SQL statements for a shard, whose tables are without a schema or have <code>${shard.schema}</code>. Immutable.
+ * SQL statements for a shard, whose tables have no schema or <code>${shard.schema}</code>. Immutable.
  *
  * @param statements one or more
  */
@@ -50,7 +50,7 @@ public record ShardScript(List<String> statements) {
     }
 
     /**
-     * One query.
+     * A script with one query.
      *
      * @throws ShardflakeException if it is none, or more than one
      */
@@ -69,7 +69,7 @@ public record ShardScript(List<String> statements) {
     }
 
     /**
-     * Statements that write.
+     * A script with statements that write.
      *
      * @throws ShardflakeException if there are none, or one of them cannot be part of a transaction on a shard
      */
@@ -106,8 +106,8 @@ public record ShardScript(List<String> statements) {
     }
 
     /**
-     * The word of a query by which its result over several shards would not be what it says, since each shard has its own: a limit, in upper case,
-     * or an aggregate without GROUP BY, at the top or in a subquery that does not name a row of the query around it.
+     * The word in a query that makes its result over several shards misleading, since each shard has its own result: a limit, in upper case, or
+     * an aggregate without GROUP BY, at the top or in a subquery that names no row of the surrounding query.
      */
     public Optional<String> wordOfOneShard() {
         return PerShardResult.word(statements.get(0));
@@ -139,7 +139,7 @@ public record ShardScript(List<String> statements) {
         return String.join(";\n", statements);
     }
 
-    /** A digest of the statements, the same as long as nothing but blanks around them changes. */
+    /** A digest of the statements, which ignores blanks around them. */
     String digest() {
         try {
             byte[] digest = MessageDigest.getInstance("SHA-256").digest(text().getBytes(UTF_8));

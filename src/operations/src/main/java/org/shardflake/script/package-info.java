@@ -1,5 +1,5 @@
 /**
- * SQL statements run in many shards, in each in a transaction of its own, exactly once.
+ * Runs SQL statements in many shards, each time in a separate transaction and exactly once.
  *
  * <p>{@link org.shardflake.script.ScriptRunner} is the way in.
  */

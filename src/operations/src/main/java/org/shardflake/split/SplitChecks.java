@@ -43,7 +43,7 @@ final class SplitChecks {
             ) right_of (statement, present) WHERE NOT present
             """;
 
-    /** Databases that the standby has as copies, and that the split neither closes nor removes. */
+    /** Other databases that the standby has copies of, which the split neither closes nor removes. */
     private static final String OTHER_DATABASES =
             "SELECT datname FROM pg_database WHERE datallowconn AND datname NOT IN ('template0', 'template1', 'postgres', current_database()) ORDER BY datname";
 
@@ -51,7 +51,7 @@ final class SplitChecks {
             "SELECT DISTINCT COALESCE(usename, '?') FROM pg_stat_activity WHERE datid IS NOT NULL AND pid <> pg_backend_pid() AND application_name !~ '^shardflake' ORDER BY 1";
 
     /**
-     * A URL that may lead to a server.
+     * A URL that may lead to one of the servers.
      *
      * @param what what has it
      * @param isServers whether it is the server's own, of which commands make sure that it leads to a primary
@@ -140,7 +140,7 @@ final class SplitChecks {
                 "give the URL of a physical standby of %s, with the same database".formatted(source.name()));
     }
 
-    /** Refuses servers that stream from the standby, which would become copies of the new server, and slots that aren't ours to drop. */
+    /** Refuses servers that stream from the standby, as they would become copies of the new server, and slots that are not ours to drop. */
     private void checkUpstream() throws SQLException {
         long its = Standby.standbys(standby);
         add(
@@ -162,7 +162,7 @@ final class SplitChecks {
                         .formatted(source.name()));
     }
 
-    /** Refuses a standby whose address is in a URL of another server: clients ask for the primary, and there will be two. */
+    /** Refuses a standby whose address is in another server's URL: clients look for the primary, and there will be two. */
     private void checkAddresses(List<KnownUrl> urls) throws SQLException {
         Set<String> found = new LinkedHashSet<>();
         List<String> its = List.of(request.standby().hosts().split(","));
@@ -262,7 +262,7 @@ final class SplitChecks {
         add(check, right, right ? setting + " is " + (wanted.isEmpty() ? "empty" : wanted) : "it " + otherwise, remedy);
     }
 
-    /** Checks synchronous standbys and slots that fail over, for which commits on the source and slots wait: this standby ceases to be one. */
+    /** Checks synchronous standbys and failover slots, since commits on the source and slots wait for this standby, which ceases to be one. */
     private void checkSynchronous() throws SQLException {
         List<String> synchronous = Sql.list(
                 from,

@@ -16,14 +16,14 @@ public interface SplitListener {
     /** Ignores everything. */
     SplitListener NONE = new SplitListener() {};
 
-    /** A check found something to know of, which does not prevent the split. */
+    /** Called when a check has found something worth knowing that does not prevent the split. */
     default void warned(PreflightCheck check) {}
 
-    /** A step has just been done. */
+    /** Called when a step has been completed. */
     default void reached(SplitStep step) {}
 
     /**
-     * The work has been waiting for something for a second, and keeps waiting while patience lasts.
+     * Called when the work has waited for a second; it continues to wait up to its time limit.
      *
      * @param what the wait, what it is for, and who holds it; told again when that changes
      */

@@ -9,21 +9,18 @@ import static org.apiguardian.api.API.Status.EXPERIMENTAL;
 import java.util.Locale;
 import org.apiguardian.api.API;
 
-/**
- * The points at which the split of a server can be interrupted before its move begins, each right after it has happened: for tests that
- * end the tool or a server there.
- */
+/** The points, each right after an event, at which a split can be interrupted before its move begins; tests stop the tool or a server there. */
 @API(status = EXPERIMENTAL)
 public enum SplitStep {
-    /** The split is in the catalog. */
+    /** The split is recorded in the catalog. */
     RECORDED,
     /** The source has the publication and the slot. */
     SLOT_CREATED,
-    /** The standby has replayed more than where the slot begins. */
+    /** The standby has replayed beyond the start of the slot. */
     REPLAYED,
-    /** The standby gets nothing more from its primary. */
+    /** The standby receives nothing more from its primary. */
     CUT_OFF,
-    /** The catalog has the position at which the standby stands still. */
+    /** The catalog has the position at which the standby stopped. */
     POSITIONED,
     /** The standby is a primary. */
     PROMOTED,

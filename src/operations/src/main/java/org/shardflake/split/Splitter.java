@@ -44,7 +44,7 @@ import org.shardflake.replication.Replication;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Splits a server by its physical standby: promotes it, and hands some of the shards over to a move that finds its copy made already.
+ * Splits a server by its physical standby: promotes the standby, and hands some shards over to a move that finds them copied already.
  *
  * <p>The catalog records where a split stands, and any of these methods can be called again after an interruption. Until the standby is
  * promoted, a split leaves nothing when it is cancelled; afterwards the standby goes on to be a server, or is thrown away. The source takes
@@ -83,7 +83,7 @@ public final class Splitter {
         return Sql.translating(new SplitCatalog(catalog, APPLICATION)::list);
     }
 
-    /** The unfinished split of a server into this one and another, if any. */
+    /** The unfinished split of a server into itself and another one, if any. */
     public Optional<Split> begun(String source, String target) {
         return splits(catalogUrl).stream()
                 .filter(split -> split.source().equals(source) && split.target().equals(target))
@@ -113,7 +113,7 @@ public final class Splitter {
         T run(LockWatch locks) throws SQLException;
     }
 
-    /** Locks in the catalog and at these places are awaited as long as patience lasts. */
+    /** Runs work while waits for locks, in the catalog and at these places, are watched and limited. */
     private <T> T watched(List<LockWatch.Place> places, Work<T> work) {
         List<LockWatch.Place> all = new ArrayList<>(places);
         all.add(new LockWatch.Place("the catalog", catalogUrl, mark, false));
@@ -124,7 +124,7 @@ public final class Splitter {
         });
     }
 
-    /** Takes a split up, and works on it. */
+    /** Takes over a split, and works on it. */
     private <T> T takenUp(long id, Function<Split, Optional<MoveServer>> standby, TakenUp<T> work) {
         Split split = watched(List.of(), locks -> catalog.find(id));
         List<LockWatch.Place> places = new ArrayList<>();
@@ -141,7 +141,7 @@ public final class Splitter {
         return split -> Optional.of(new MoveServer(split.target(), standby));
     }
 
-    /** The target, unless it was taken out of the map, with the copies that it has. */
+    /** The target, unless it was removed from the map. */
     private Optional<MoveServer> inMap(Split split) {
         return named(ShardCatalog.at(catalogUrl).load(), split.target()).map(server -> servers.apply(server.name()));
     }
@@ -174,7 +174,7 @@ public final class Splitter {
         }
     }
 
-    /** The URLs by which clients may reach the catalog or a server of the shard map. */
+    /** The URLs by which clients may reach the catalog or a server of the map. */
     private List<SplitChecks.KnownUrl> known() {
         List<SplitChecks.KnownUrl> known = new ArrayList<>();
         known.add(new SplitChecks.KnownUrl("the catalog's URL", catalogUrl, true));
@@ -189,8 +189,8 @@ public final class Splitter {
     }
 
     /**
-     * Begins or resumes a split, until the standby is a server that refuses writes to all shards, and the move that takes the shards over is
-     * recorded. {@link Mover#carryOut} does the rest, and {@link #finish} tidies up.
+     * Begins or resumes a split, until the standby is a server that refuses writes to all shards and the move of the shards is recorded. {@link
+     * Mover#carryOut} does the rest, and {@link #finish} tidies up.
      *
      * @return the number of the move; it may have ended already
      * @throws MoveRefusedException if a check fails, or the standby cannot be used any more
@@ -267,7 +267,7 @@ public final class Splitter {
         listener.reached(SplitStep.MOVE_RECORDED);
     }
 
-    /** An interrupted run may have done so. */
+    /** Adds the server to the map, unless an interrupted run has done so. */
     private void addServer(Split split) {
         ShardCatalog map = ShardCatalog.at(catalogUrl);
         Optional<Server> existing = named(map.load(), split.target());
@@ -281,7 +281,7 @@ public final class Splitter {
     }
 
     /**
-     * Refuses to take a server out of the shard map that a split needs.
+     * Refuses to remove a server from the shard map while a split needs it.
      *
      * @throws MoveRefusedException if there is such a split
      */
@@ -319,7 +319,7 @@ public final class Splitter {
         }
     }
 
-    /** Brings the standby to a stop, with everything that a slot of the source does not send. */
+    /** Stops the standby at a position after everything that the source's slot does not send. */
     private void prepare(SplitCatalog.Lease lease, MoveServerSession source, Standby standby) throws SQLException {
         if (!standby.isInRecovery()) {
             throw new MoveRefusedException(
@@ -352,7 +352,7 @@ public final class Splitter {
         }
     }
 
-    /** Creates the publication before the slot, which cannot use one that is younger. */
+    /** Creates the publication before the slot, since a slot cannot use a younger one. */
     private void publish(Stream forward, MoveServerSession source, ShardSet shards) throws SQLException {
         forward.publish(
                 source.tables(shards).values().stream().flatMap(List::stream).toList());
@@ -368,7 +368,7 @@ public final class Splitter {
         }
     }
 
-    /** A mark that was made when the slot was there, and is seen on the standby: then that has everything from before the slot. */
+    /** A mark made after the slot was created; once the standby has it, the standby has everything from before the slot. */
     private static final class Arrival implements Poll.Condition {
         private final Stream stream;
         private final long mark;
@@ -412,7 +412,7 @@ public final class Splitter {
         }
     }
 
-    /** Requires that the source sent the log to the standby, unless another standby relayed it: it must end at the cut. */
+    /** Requires that the source, and not another standby, sent the log to the standby: sending must end at the cut. */
     private void requireItStreamedFrom(MoveServerSession source, Standby standby, String slot, List<Integer> before)
             throws SQLException {
         boolean ended = !before.isEmpty()
@@ -441,7 +441,7 @@ public final class Splitter {
     }
 
     /**
-     * Removes what is left when the split's move has ended: the copies of the shards that stayed, and the standby's slot.
+     * Removes the remains after the split's move has ended: the copies of shards that stayed, and the standby's slot.
      *
      * @return how many copies were removed
      * @throws MoveRefusedException if the move has not ended
@@ -479,7 +479,7 @@ public final class Splitter {
         }
     }
 
-    /** Drops the standby's slot, for which the source would keep its log in vain. */
+    /** Drops the standby's slot, for which the source would keep log for nothing. */
     private static void dropStandbySlot(Connection source, Split split) throws SQLException {
         String slot = split.standbySlot().orElse("");
         if (Sql.isTrue(
@@ -494,7 +494,7 @@ public final class Splitter {
     public enum Cancelled {
         /** The standby follows its primary as before. */
         STANDBY_AS_BEFORE,
-        /** The standby was told to become a primary, may have been, or does not answer: it must be stopped for good. */
+        /** The standby may have become a primary: it was told to, or does not answer. It must be stopped for good. */
         STANDBY_TO_BE_THROWN_AWAY
     }
 
@@ -543,7 +543,7 @@ public final class Splitter {
         }
     }
 
-    /** Removes the server from the map, if it was added right before the move would have been recorded. */
+    /** Removes the server from the map if the split added it and did not get to recording the move. */
     private void removeServer(Split split) {
         ShardCatalog map = ShardCatalog.at(catalogUrl);
         if (named(map.load(), split.target())

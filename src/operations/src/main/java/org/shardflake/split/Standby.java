@@ -25,8 +25,7 @@ import org.shardflake.move.server.MoveServer;
 import org.shardflake.replication.Replication;
 
 /**
- * The standby by which a server is split, in one session from before its promotion until it refuses writes to all shards. For one
- * thread.
+ * The standby in a split, in one session from before its promotion until it refuses writes to all shards. For one thread.
  *
  * <p>What keeps others from writing meanwhile is {@code default_transaction_read_only}, which {@code ALTER SYSTEM} can set on a standby;
  * someone may say {@code BEGIN READ WRITE} all the same. Such a transaction is found: the standby stood still when it was promoted, so
@@ -34,7 +33,7 @@ import org.shardflake.replication.Replication;
  */
 final class Standby implements AutoCloseable {
 
-    /** Settings that keep sessions and autovacuum from writing, since their transactions could not be told from others'. */
+    /** Settings that keep sessions and autovacuum from writing, since their transactions would be indistinguishable from others'. */
     private static final List<String> SETTINGS = List.of("default_transaction_read_only = on", "autovacuum = off");
 
     private static final Duration RELOAD_PATIENCE = Duration.ofSeconds(20);
@@ -52,7 +51,7 @@ final class Standby implements AutoCloseable {
               FROM pg_namespace n WHERE n.nspname ~ '^shard_[0-9]{4}$' ORDER BY 1
             """;
 
-    /** The number is kept where it goes with the transaction. */
+    /** Records our transaction's number in the transaction itself. */
     private static final String NOTE_OURS = """
             INSERT INTO shardflake.move_marker (stream, mark, marked_at)
             SELECT format('%s_split_%s', ?::text, x), x::text::bigint, clock_timestamp() FROM pg_current_xact_id() x
@@ -77,7 +76,7 @@ final class Standby implements AutoCloseable {
              WHERE slot_type = 'logical' AND COALESCE((to_jsonb(s) ->> 'synced')::boolean, false)
             """;
 
-    /** Lists subscriptions, except those that still copy tables: dropping one of these drops the original's slots. */
+    /** Lists subscriptions, except those that are still copying tables: dropping such a one would drop the original's slots. */
     private static final String SUBSCRIPTIONS = """
             SELECT quote_ident(subname) FROM pg_subscription s
              WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND NOT subenabled AND pg_has_role(subowner, 'USAGE')
@@ -108,7 +107,7 @@ final class Standby implements AutoCloseable {
         this.voice = voice;
     }
 
-    /** Connects to a standby, or to what has been promoted since; ends the sessions of earlier runs. */
+    /** Connects to a standby, or to the server that it was promoted to; ends the sessions of earlier runs. */
     static Standby connect(MoveServer server, String tag, long claim, Consumer<String> voice) throws SQLException {
         return new Standby(MoveServerSession.ofStandby(server, tag, claim, voice), tag, voice);
     }
@@ -121,12 +120,12 @@ final class Standby implements AutoCloseable {
         return Sql.isTrue(control, "SELECT pg_is_in_recovery()");
     }
 
-    /** A slot that does not exist, so that the primary sends nothing. The setting holds no secret, unlike primary_conninfo. */
+    /** The name of a slot that does not exist, with which the primary sends nothing. The setting holds no secret, unlike primary_conninfo. */
     private String noSlot() {
         return "shardflake_%s_cut".formatted(tag);
     }
 
-    /** The primary's slot from which it streams, empty for none. */
+    /** The primary's slot that the standby streams from, empty if none. */
     String slot() throws SQLException {
         return Sql.text(control, "SELECT current_setting('primary_slot_name')");
     }
@@ -135,17 +134,17 @@ final class Standby implements AutoCloseable {
         return slot().equals(noSlot());
     }
 
-    /** The number of servers that follow this one, or did and are expected back. */
+    /** The number of servers that follow this one, now or as expected from their slots. */
     static long standbys(Connection connection) throws SQLException {
         return Sql.number(connection, STANDBYS);
     }
 
-    /** The number of prepared transactions in all databases: a copy of one would keep its locks, and could be committed on both sides. */
+    /** The number of prepared transactions in all databases: a copy would keep its locks, and could be committed on both sides. */
     static long preparedTransactions(Connection connection) throws SQLException {
         return Sql.number(connection, "SELECT count(*) FROM pg_prepared_xacts");
     }
 
-    /** The processes of a primary that send its log from a slot, or without one if its name is empty. */
+    /** The processes of a primary that send log for a slot, or without a slot if the name is empty. */
     static List<Integer> senders(Connection primary, String slot) throws SQLException {
         return slot.isEmpty()
                 ? Sql.list(primary, SENDERS_WITHOUT_SLOT, row -> row.getInt(1))
@@ -153,7 +152,7 @@ final class Standby implements AutoCloseable {
     }
 
     /**
-     * Refuses a standby that others follow: they would follow the new server.
+     * Refuses a standby with standbys of its own, which would follow the new server.
      *
      * @throws MoveRefusedException if there are any
      */
@@ -169,7 +168,7 @@ final class Standby implements AutoCloseable {
         Sql.call(control, "SELECT pg_reload_conf()");
     }
 
-    /** Stops what comes from the primary, and makes transactions read-only that do not ask for more; also those after the promotion. */
+    /** Stops replication from the primary, and makes transactions read-only by default, even after the promotion. */
     private void cutOff() throws SQLException {
         for (String setting : SETTINGS) {
             Sql.execute(control, "ALTER SYSTEM SET " + setting);
@@ -202,7 +201,7 @@ final class Standby implements AutoCloseable {
     }
 
     /**
-     * Cuts the standby off from its primary, and waits until it stands still at the end of what it got.
+     * Cuts the standby off from its primary, and waits until it has replayed everything that it received.
      *
      * @throws MoveException if it does not stand still; it follows its primary again
      */
@@ -233,7 +232,7 @@ final class Standby implements AutoCloseable {
         return stillness.position;
     }
 
-    /** Waits until the standby stands still, and fails if it never will at the end of what it received. */
+    /** Waits until the standby has stopped at the end of what it received, and fails if it never will. */
     private final class Stillness implements Poll.Condition, Poll.Reason {
         private @Nullable SplitPosition position;
         private RetryDeadline still = new RetryDeadline(STILL);
@@ -266,7 +265,7 @@ final class Standby implements AutoCloseable {
         }
     }
 
-    /** The end of what was replayed. After a promotion it is where the standby was promoted, until the server is restarted. */
+    /** The position up to which the log was replayed. After a promotion it is where the standby was promoted, until the server is restarted. */
     private long replayed() throws SQLException {
         return Sql.number(control, "SELECT (pg_last_wal_replay_lsn() - '0/0')::bigint");
     }
@@ -275,7 +274,7 @@ final class Standby implements AutoCloseable {
         return Sql.text(control, "SELECT pg_postmaster_start_time()::text");
     }
 
-    /** Enabled subscriptions in any database: a copy of one would take what belongs to the original. */
+    /** Enabled subscriptions in any database: a copy would take changes that belong to the original. */
     List<String> enabledSubscriptions() throws SQLException {
         return enabledSubscriptions(control);
     }
@@ -288,7 +287,7 @@ final class Standby implements AutoCloseable {
     }
 
     /**
-     * The position at which it stands still, with the present start of its server: it may have been restarted since.
+     * The position at which the standby stopped, with its server's current start time: it may have been restarted since.
      *
      * @throws MoveRefusedException if it stands elsewhere
      */
@@ -324,7 +323,7 @@ final class Standby implements AutoCloseable {
     }
 
     /**
-     * Makes the promoted standby refuse writes to all shards it has, whoever they belong to, and removes what it must not have.
+     * Makes the promoted standby refuse writes to all its shards, and removes objects that it must not have.
      *
      * @throws MoveRefusedException if someone wrote there before
      */
@@ -423,7 +422,7 @@ final class Standby implements AutoCloseable {
         void make() throws SQLException;
     }
 
-    /** Makes a change in a transaction that is known to be ours. */
+    /** Makes a change in a transaction that is recorded as ours. */
     private void ours(Change change) throws SQLException {
         Sql.inTransaction(control, () -> {
             change.make();
@@ -432,7 +431,7 @@ final class Standby implements AutoCloseable {
         });
     }
 
-    /** Lets others write again, now that no shard can be written to. */
+    /** Lets other sessions write again, now that no shard can be written to. */
     void release() throws SQLException {
         reset();
         Sql.execute(control, "ALTER SYSTEM RESET primary_slot_name");
@@ -449,7 +448,7 @@ final class Standby implements AutoCloseable {
         }
     }
 
-    /** Removes the notes from when the server was closed. */
+    /** Removes the records of our transactions from when the server was closed. */
     static void forget(Connection control, String tag) throws SQLException {
         Sql.call(control, "DELETE FROM shardflake.move_marker WHERE starts_with(stream, ?)", tag + "_split_");
         Sql.call(

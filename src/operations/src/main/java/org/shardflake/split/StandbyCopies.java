@@ -20,10 +20,10 @@ import org.shardflake.move.Move;
 import org.shardflake.move.exception.MoveException;
 import org.shardflake.move.internal.session.MoveServerSession;
 
-/** The copies of shards that a promoted standby has and was not given. They have refused writes since nobody could write there. */
+/** The copies of shards that a promoted standby has but was not given. They have refused writes since nobody could write there. */
 final class StandbyCopies {
 
-    /** The shards that are still marked as closed; one that a move has brought since was opened, or is in the catalog with that move. */
+    /** Finds the shards that are still marked as closed; shards that a move has brought since are open, or in the catalog with that move. */
     private static final String PRESENT = """
             SELECT p.shard FROM shardflake.placement p JOIN pg_namespace n ON n.nspname = shardflake.shard_schema(p.shard)
              WHERE NOT p.here AND p.epoch = 0 ORDER BY 1
@@ -44,7 +44,7 @@ final class StandbyCopies {
     }
 
     /**
-     * Removes them, and returns which.
+     * Removes the copies, and returns their shards.
      *
      * @throws MoveException if some are left
      */

@@ -53,7 +53,7 @@ public record InstallationSnapshot(
         return counts;
     }
 
-    /** Shards that take writes on a server although the map gives them to others. */
+    /** The shards that accept writes on a server although the map gives them to others. */
     public ShardSet misplaced(Server server) {
         ServerSnapshot seen = servers.get(server.name());
         if (seen == null) {
@@ -73,7 +73,7 @@ public record InstallationSnapshot(
                 && !moving.contains(shard);
     }
 
-    /** The state of a shard on the server that the map gives it. */
+    /** The state of a shard on the server that has it in the map. */
     public PlacementState state(int shard) {
         ServerSnapshot seen = servers.get(map.server(shard).name());
         if (seen == null) {
@@ -92,7 +92,7 @@ public record InstallationSnapshot(
         return isBack(shard) ? PlacementState.BACK : PlacementState.CLOSED;
     }
 
-    /** Whether an old database says that a shard has come back to it. */
+    /** Whether an old database reports that a shard has come back to it. */
     private boolean isBack(int shard) {
         return adoptions.stream()
                 .flatMap(adoption -> adoption.progress().stream())

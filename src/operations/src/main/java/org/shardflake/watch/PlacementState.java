@@ -8,19 +8,19 @@ import java.util.Locale;
 
 /** The state of a shard on one server. */
 public enum PlacementState {
-    /** The map gives it to the server, which takes writes to it. */
+    /** The map gives the shard to the server, which accepts writes to it. */
     OPEN,
-    /** The map gives it to the server, which refuses writes to it. */
+    /** The map gives the shard to the server, which refuses writes to it. */
     CLOSED,
-    /** The map gives it to the server, which refuses writes to it since it has come back to the old database of an adoption. */
+    /** The map gives the shard to the server, which refuses writes to it since it has come back to an old database. */
     BACK,
-    /** A move has it, or it has just changed its server. */
+    /** A move has the shard, or the shard has just changed servers. */
     MOVING,
-    /** The map gives it to the server, which does not have it. */
+    /** The map gives the shard to the server, which does not have it. */
     MISSING,
-    /** The map gives it to another server, and this one takes writes to it. */
+    /** The map gives the shard to another server, but this one accepts writes to it. */
     MISPLACED,
-    /** The map gives it to the server, which does not answer. */
+    /** The map gives the shard to the server, which does not answer. */
     UNKNOWN;
 
     @Override

@@ -38,13 +38,13 @@ import org.shardflake.watch.ServerSnapshot.Standby;
  */
 final class ServerProbe implements AutoCloseable {
 
-    /** PostgreSQL's errors for a relation that is gone or locked. */
+    /** The SQLSTATEs of a relation that is gone or locked. */
     private static final Set<String> CHANGED_MEANWHILE = Set.of("42P01", "XX000", "40P01", "55P03");
 
     private static final int LOOKS = 3;
 
     /**
-     * The amounts read at each snapshot of the most numerous objects.
+     * The numbers of sizes and sequences that each snapshot reads, since there are too many for one.
      *
      * @param sizes shards whose sizes are read; each table is a dozen files to ask the file system about
      * @param sequences whose positions are read; each is locked until the look ends, and the server's table of locks is for all
@@ -58,12 +58,12 @@ final class ServerProbe implements AutoCloseable {
 
     private static final long AHEAD_MILLIS = 1000;
 
-    /** A look shorter than this can do with more. */
+    /** The duration below which a snapshot may read larger portions. */
     private static final Duration SHORT = Watch.PATIENCE.dividedBy(4);
 
     /**
-     * The settings of sessions: JIT takes longer than these queries. A query ends before {@link Watch#PATIENCE} does, which begins earlier: the
-     * server then says what was too much.
+     * The settings of sessions, without JIT, which takes longer than these queries. A query ends before {@link Watch#PATIENCE} does, which
+     * begins earlier: the server then says what was too much.
      */
     private static final String SESSION =
             "SET jit = off; SET lock_timeout = '300ms'; SET statement_timeout = '3s'; SET default_transaction_read_only = on";
@@ -102,7 +102,7 @@ final class ServerProbe implements AutoCloseable {
              WHERE p.proname = 'shardflake_seal' AND n.nspname ~ '^shard_[0-9]{4}$'
             """;
 
-    /** Reads slots; a session that the role may not see has no state and no lag. */
+    /** Reads slots; a session that is hidden from the role shows neither state nor lag. */
     private static final String SLOTS = """
             SELECT s.slot_name, s.active, COALESCE(pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn), 0)::bigint,
                    COALESCE(pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn), 0)::bigint,
@@ -116,7 +116,7 @@ final class ServerProbe implements AutoCloseable {
              WHERE s.subname ~ '^shardflake_m[0-9]' AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
             """;
 
-    /** A walsender of a logical slot follows a database; who takes a backup replays nothing. */
+    /** Reads standbys; a walsender of a logical slot has a database, and one that takes a backup replays nothing. */
     private static final String STANDBYS = """
             SELECT COALESCE(r.application_name, ''), COALESCE(r.client_addr::text, ''), max(pg_wal_lsn_diff(pg_current_wal_lsn(), r.replay_lsn))::bigint,
                    COALESCE(max(extract(epoch FROM r.replay_lag)) * 1000, 0)::bigint
@@ -127,8 +127,8 @@ final class ServerProbe implements AutoCloseable {
             """;
 
     /**
-     * Sequences of ids, recognized by their bounds; see the doctor's. No position of one that the role may not read, or that is locked
-     * against being read.
+     * Reads the sequences of ids, recognized by their bounds as in the doctor's query. No position of one that the role may not read, or that
+     * is locked against being read.
      */
     private static final String SEQUENCES = """
             WITH locked AS MATERIALIZED (
@@ -148,10 +148,10 @@ final class ServerProbe implements AutoCloseable {
     private final long epochMillis;
     private final Portions portions;
     private final AtomicBoolean busy = new AtomicBoolean();
-    /** The times in milliseconds that sequences have reached, by OID, as far as they were read. */
+    /** The times in milliseconds that sequences have reached, by OID, as last read. */
     private final TreeMap<Long, Long> reached = new TreeMap<>();
 
-    /** Sizes of shards as they were last read, by number. */
+    /** The sizes of shards as last read, by number. */
     private final TreeMap<Integer, Size> sizes = new TreeMap<>();
 
     private long lastSequence;
@@ -177,12 +177,12 @@ final class ServerProbe implements AutoCloseable {
         return url;
     }
 
-    /** Begins a snapshot, unless the previous one has not ended. */
+    /** Begins a snapshot, unless the previous one is still in progress. */
     boolean begin() {
         return busy.compareAndSet(false, true);
     }
 
-    /** Takes the snapshot; to be called once after {@link #begin}. */
+    /** Takes the snapshot; must be called once after {@link #begin}. */
     ServerSnapshot look() throws SQLException {
         try {
             for (int look = 1; ; look++) {
@@ -336,7 +336,7 @@ final class ServerProbe implements AutoCloseable {
         return number == null ? OptionalLong.empty() : OptionalLong.of(number);
     }
 
-    /** A size that cannot be read now stays what it was. */
+    /** Stores sizes that were read; one that could not be read keeps its last value. */
     private void rememberSizes(List<Map.Entry<Integer, Size>> batch) {
         boolean isLast = batch.size() < sizesAtOnce;
         int last = isLast ? Integer.MAX_VALUE : batch.get(batch.size() - 1).getKey();
@@ -354,8 +354,8 @@ final class ServerProbe implements AutoCloseable {
     private record Position(long sequence, @Nullable Long millis) {}
 
     /**
-     * Replaces what was known of a range of sequences by a batch; after the last one, the next begins again. A position that cannot be read now stays
-     * what it was.
+     * Replaces the known positions of a range of sequences by a batch; after the last range, the first one is next. A position that cannot be
+     * read now stays what it was.
      */
     private void rememberSequences(List<Position> batch) {
         boolean isLast = batch.size() < portions.sequences();
@@ -378,7 +378,7 @@ final class ServerProbe implements AutoCloseable {
         }
     }
 
-    /** The results of statements that were sent together, one after the other. */
+    /** The results of statements sent together, in order. */
     private static final class Answers {
 
         private final Statement statement;

@@ -51,7 +51,7 @@ public record ServerSnapshot(
     public record Shard(ShardState state, Load load) {}
 
     /**
-     * Size and use of a shard. Sizes may be some looks old.
+     * The size and use of a shard. Sizes may be some looks old.
      *
      * @param tableBytes of its tables with TOAST; empty if not read yet, as while one of them is locked against everything
      * @param indexBytes of their indexes; empty likewise

@@ -69,7 +69,7 @@ public final class Watch implements AutoCloseable {
     private @Nullable Future<Known> asked;
     private @Nullable Future<List<AdoptionStatus>> askedOldDatabases;
 
-    /** The catalog's answer. */
+    /** What the catalog reported. */
     private record Known(
             ShardMap map,
             List<Move> moves,
@@ -78,7 +78,7 @@ public final class Watch implements AutoCloseable {
             boolean isOfStandby) {}
 
     /**
-     * Reads the catalog, a standby of it if no primary answers.
+     * Watches the catalog, or a standby of it if no primary answers.
      *
      * @param urls the URL of a server of the shard map, including what is needed to log in
      * @param oldDatabases likewise of a database that is being adopted, by its URL without a password
@@ -99,7 +99,10 @@ public final class Watch implements AutoCloseable {
         this.known = readCatalog();
     }
 
-    /** Reads the catalog likewise. Databases that are being adopted have all in their URLs that is needed to log in. */
+    /**
+     * Watches the catalog, or a standby of it, with other URLs for the servers. Databases that are being adopted have all in their URLs that is
+     * needed to log in.
+     */
     public Watch(ServerUrl catalog, Function<Server, ServerUrl> urls, Consumer<String> told) {
         this(catalog, urls, ServerUrl::parse, told);
     }
@@ -123,7 +126,7 @@ public final class Watch implements AutoCloseable {
         }
     }
 
-    /** Looks once. */
+    /** Takes one snapshot. */
     public synchronized InstallationSnapshot look() throws InterruptedException {
         long deadline = System.nanoTime() + PATIENCE.toNanos();
         Future<Known> catalogAnswer = askCatalog();
@@ -163,7 +166,7 @@ public final class Watch implements AutoCloseable {
                 servers);
     }
 
-    /** Asks the catalog, one question at a time, so that a catalog that hangs gets no more of them. */
+    /** Reads the catalog, with one query at a time, so that a catalog that hangs gets no more of them. */
     private Future<Known> askCatalog() {
         Future<Known> last = asked;
         if (last == null || last.isDone()) {
@@ -173,7 +176,7 @@ public final class Watch implements AutoCloseable {
         return last;
     }
 
-    /** Asks about the adoptions known from the look before, also one question at a time. */
+    /** Reads the adoptions of the last snapshot from their old databases, with one query at a time. */
     private Future<List<AdoptionStatus>> askOldDatabases() {
         Future<List<AdoptionStatus>> last = askedOldDatabases;
         if (last == null || last.isDone()) {
@@ -206,7 +209,7 @@ public final class Watch implements AutoCloseable {
                         urls.apply(added), known.map().layout().epoch().toEpochMilli()));
     }
 
-    /** Closes what belongs to servers that were removed, or have another URL now. */
+    /** Closes the connections to servers that were removed or have another URL now. */
     private void forgetOthers(Set<Server> servers) {
         Iterator<Map.Entry<Server, ServerProbe>> eye = eyes.entrySet().iterator();
         while (eye.hasNext()) {
@@ -253,7 +256,7 @@ public final class Watch implements AutoCloseable {
         return ShardSet.of(moving);
     }
 
-    /** Whether a shard was placed again, even back on the same server; not if only the URL or a label of its server was changed. */
+    /** Whether a shard was placed again, even on the same server; false if only its server's URL or label has changed. */
     private static boolean isPlacedAnew(ShardPlacement before, ShardPlacement now) {
         return before.epoch() != now.epoch()
                 || !before.server().name().equals(now.server().name());

@@ -4,7 +4,7 @@
  */
 
 /**
- * What servers and moves are doing, looked at again and again while they are in use.
+ * Snapshots of what servers and moves are doing, taken again and again while they are in use.
  *
  * <p>Begin with {@link org.shardflake.watch.Watch}.
  *

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-/** What ends a move early, or refuses it: each exception tells one kind. */
+/** The exceptions of moves: each stands for one reason to end a move early or to refuse it. */
 @NullMarked
 package org.shardflake.move.exception;
 

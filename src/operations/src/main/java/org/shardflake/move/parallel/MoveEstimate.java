@@ -19,12 +19,12 @@ import org.shardflake.move.MoveStep;
 import org.shardflake.move.ShardPhase;
 
 /**
- * The progress of several moves, and the time that the rest takes at the pace so far. Their work is counted in bytes: those that are copied, a part
- * of them for each comparison, and what a cutover and a move take beside that, as measured. Thread-safe.
+ * The progress of several moves, and the time that the rest will take at the pace so far. Their work is counted in bytes: those that are
+ * copied, a part of them for each comparison, and what a cutover and a move take beside that, as measured. Thread-safe.
  */
 public final class MoveEstimate {
 
-    /** The time of a byte in a comparison of both copies, relative to its copy. */
+    /** The time that comparing a byte in both copies takes, relative to copying it. */
     private static final double COMPARED = 0.4;
 
     /** The fixed cost of a shard, in bytes that could be copied in the same time. */
@@ -33,7 +33,7 @@ public final class MoveEstimate {
     /** The fixed cost of a move, in bytes that could be copied in the same time. */
     private static final long MOVE = 64 << 20;
 
-    /** The least part of the work from which the rest can be estimated. */
+    /** The smallest part of the work from which the rest can be estimated. */
     private static final double LEAST_PART = 0.05;
 
     private final MoveSettings settings;
@@ -46,7 +46,7 @@ public final class MoveEstimate {
         this.settings = settings;
     }
 
-    /** Adds a move that is to be carried out, with about as many bytes. */
+    /** Adds a planned move of about this many bytes. */
     public synchronized Part add(MoveRequest move, long bytes) {
         Part part = new Part(move.shards().size(), bytes);
         parts.add(part);
@@ -119,7 +119,7 @@ public final class MoveEstimate {
         return Optional.of(Duration.ofMillis(Math.round(seconds * 1000)));
     }
 
-    /** One of the moves, which tells how far it is. */
+    /** One of the moves, which reports its progress. */
     public final class Part {
 
         private final int shards;
@@ -139,7 +139,7 @@ public final class MoveEstimate {
             this.expected = expected;
         }
 
-        /** Starts measuring, or resumes. */
+        /** Starts measuring a move, or resumes. */
         public void begun(MoveStatus status, long nanoTime) {
             synchronized (MoveEstimate.this) {
                 if (!MoveEstimate.this.hasBegun) {
@@ -166,7 +166,7 @@ public final class MoveEstimate {
             }
         }
 
-        /** A step has just been done. */
+        /** Called when a step has been completed. */
         public void reached(MoveStep step) {
             synchronized (MoveEstimate.this) {
                 switch (step) {

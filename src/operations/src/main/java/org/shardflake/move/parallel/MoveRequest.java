@@ -10,12 +10,12 @@ import org.shardflake.move.Move;
 /** Shards to move from one server to another. */
 public record MoveRequest(String source, String target, ShardSet shards) {
 
-    /** An interrupted move, to be continued. */
+    /** A request to continue an interrupted move. */
     public static MoveRequest of(Move move) {
         return new MoveRequest(move.source(), move.target(), move.shardSet());
     }
 
-    /** The same shards, back to where they came from. */
+    /** The request that moves the same shards back. */
     public MoveRequest home() {
         return new MoveRequest(/* source= */ target, /* target= */ source, shards);
     }

@@ -36,7 +36,7 @@ final class MoveSchedule<T> {
         this.room = Map.copyOf(room);
     }
 
-    /** The next move to begin now, if any may begin before another one ends. */
+    /** The next move to start now; empty if it has to wait for another one to end. */
     Optional<T> begin() {
         if (running.size() >= parallel) {
             return Optional.empty();

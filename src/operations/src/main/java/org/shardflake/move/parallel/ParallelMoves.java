@@ -40,7 +40,7 @@ import org.shardflake.preflight.PreflightCheck;
 import org.shardflake.preflight.PreflightReport;
 
 /**
- * Several concurrent moves, within limits that they share: bytes a second, write pauses a minute, and one cutover at a time.
+ * Several concurrent moves with shared limits: bytes per second, write pauses per minute, and one cutover at a time.
  *
  * <p>A move has nothing in common with another one but its servers: it has its own shards, which are in no other move, its own lease,
  * claim, slots and subscriptions. So one server may be the source of several, the target of several, or both; see decision 0043. When a
@@ -51,12 +51,12 @@ public final class ParallelMoves {
     /** The number of moves that PostgreSQL's own max_logical_replication_workers allows one server. */
     public static final int DEFAULT = 4;
 
-    /** A check this long ago is made again. */
+    /** The age from which a check is repeated. */
     private static final Duration CHECK_IS_FRESH = Duration.ofMinutes(1);
 
     private static final int END_SECONDS = 30;
 
-    /** Receives news of the moves, from several threads. */
+    /** Receives the events of the moves, from several threads. */
     public interface Watcher {
 
         /** Ignores everything. */
@@ -67,13 +67,13 @@ public final class ParallelMoves {
             return MoveListener.NONE;
         }
 
-        /** A server has room for fewer moves at once than wanted, for this reason. */
+        /** Called when a server has room for fewer concurrent moves than wanted, with the reason. */
         default void limited(String found) {}
 
         /** Called when a move has started or resumed. Not told if one of its servers refuses to be asked then. */
         default void begun(MoveRequest request, MoveStatus status) {}
 
-        /** Called when a move has been carried out; describes it as of its last cutover. */
+        /** Called when a move has been carried out, with its state as of the last cutover. */
         default void ended(Move move, Duration took) {}
 
         /** Called when a move cannot continue. */
@@ -101,7 +101,7 @@ public final class ParallelMoves {
         this.watcher = watcher;
     }
 
-    /** The usual number at once, completed. */
+    /** Runs the default number of concurrent moves, each of which is completed. */
     public ParallelMoves(Mover mover, String reason) {
         this(mover, DEFAULT, reason, false, Watcher.NONE);
     }
@@ -169,7 +169,7 @@ public final class ParallelMoves {
     private record End(Work work, Optional<Move> done, Optional<RuntimeException> failure) {}
 
     /**
-     * Carries out moves, new ones and interrupted ones; returns when all are done.
+     * Carries out moves, new and interrupted ones; returns when all have ended.
      *
      * @return the moves as they were after their last cutovers
      * @throws MoveRefusedException if a check fails; then none has begun
@@ -191,7 +191,7 @@ public final class ParallelMoves {
         }
     }
 
-    /** Refuses everything if a part cannot be moved, before anything starts. */
+    /** Refuses everything if any part cannot be moved, before anything starts. */
     private List<Work> check(List<MoveRequest> wanted, ExecutorService threads) throws InterruptedException {
         Map<MoveRequest, Move> begun = new HashMap<>();
         unfinished().forEach(move -> begun.put(MoveRequest.of(move), move));
@@ -214,7 +214,7 @@ public final class ParallelMoves {
         return works;
     }
 
-    /** Refuses a move of shards that are in another one, unless the wanted move is that one and it can continue. */
+    /** Refuses shards that are in another move, unless that move is the wanted one and can continue. */
     private static void refuse(MoveRequest wanted, Move other) {
         ShardSet both = wanted.shards().and(other.shardSet());
         if (both.isEmpty()) {
@@ -291,7 +291,7 @@ public final class ParallelMoves {
         return done;
     }
 
-    /** The room of each server, asked once. Room for one is assumed, since the checks before a move say more. */
+    /** The capacity of each server, read once. Room for one is assumed, since the checks before a move say more. */
     private Map<String, Integer> room(List<Work> works) {
         Map<String, Integer> rooms = new TreeMap<>();
         TreeSet<String> servers = new TreeSet<>();

@@ -6,10 +6,10 @@ package org.shardflake.move.internal.copy;
 
 import java.sql.SQLException;
 
-/** Slows copying down. */
+/** Limits the speed of copying. */
 @FunctionalInterface
 public interface CopyThrottle {
 
-    /** Called for rows that were copied; returns when the next may be. */
+    /** Called for copied rows; returns when the next ones may be copied. */
     void copied(long bytes) throws SQLException;
 }

@@ -23,10 +23,10 @@ import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.exception.MoveException;
 
-/** The indexes and constraints of a shard that are dropped on the target for the time of a copy, and restored afterwards. */
+/** The indexes and constraints of a shard that are dropped on the target during a copy, and restored afterwards. */
 public final class DeferredIndexes {
 
-    /** The memory for a transaction that builds indexes. */
+    /** The setting of memory for a transaction that builds indexes. */
     static final String MEMORY = "SET LOCAL maintenance_work_mem = '256MB'";
 
     private static final String FOREIGN_KEY_VIOLATION = "23503";
@@ -112,7 +112,7 @@ public final class DeferredIndexes {
     private DeferredIndexes() {}
 
     /**
-     * Something that can be taken away.
+     * An object that can be dropped and restored later.
      *
      * @param name its table, its name and what it is, the same on every server
      * @param drop the statement that takes it away
@@ -141,7 +141,7 @@ public final class DeferredIndexes {
     }
 
     /**
-     * An index that can be built while others of its table are.
+     * An index that can be built concurrently with others of its table.
      *
      * @param name as that of a {@link Late}
      * @param create the statement that builds it
@@ -149,12 +149,12 @@ public final class DeferredIndexes {
      */
     record Index(String name, String create, String attach) {}
 
-    /** Indexes and foreign keys that a server has, in the order in which to drop them. */
+    /** The indexes and foreign keys that a server has, in the order in which to drop them. */
     static List<Late> indexes(Connection server, int shard) throws SQLException {
         return Sql.list(server, BUILT_LAST, Late::read, Sharding.schema(shard));
     }
 
-    /** The same, but only those that the source would bring back. */
+    /** The indexes and foreign keys that both servers have, so that the source can restore them. */
     static List<Late> indexesOfBoth(Connection source, Connection target, int shard) throws SQLException {
         Set<String> ofSource = indexes(source, shard).stream()
                 .flatMap(late -> Stream.of(
@@ -166,12 +166,12 @@ public final class DeferredIndexes {
                 .toList();
     }
 
-    /** Triggers and foreign keys that a server has, in the order in which to disable or drop them. */
+    /** The triggers and foreign keys that a server has, in the order in which to disable or drop them. */
     static List<Late> firing(Connection server, int shard) throws SQLException {
         return Sql.list(server, FIRING, Late::read, Sharding.schema(shard));
     }
 
-    /** The shards that lack an index or a foreign key which they have on the source, as an interrupted copy in parts leaves them. */
+    /** The shards that lack an index or a foreign key of the source, as an interrupted copy in parts leaves them. */
     public static ShardSet lacking(Connection source, Connection target, ShardSet shards) throws SQLException {
         Map<Integer, Set<String>> there = names(target, shards);
         List<Integer> lacking = new ArrayList<>();
@@ -194,7 +194,7 @@ public final class DeferredIndexes {
         return names;
     }
 
-    /** Statements that build the indexes which the source has and the target lacks, at the same time if wanted. */
+    /** Statements that build the indexes that the target lacks; they may run concurrently. */
     static List<String> missingIndexes(Connection source, Connection target, int shard) throws SQLException {
         Set<String> there = names(target, shard);
         return definitions(source, shard).stream()
@@ -204,7 +204,7 @@ public final class DeferredIndexes {
                 .toList();
     }
 
-    /** Builds on the target what the source has and the target lacks. */
+    /** Builds the indexes and constraints that the target lacks. */
     static void buildMissing(Connection source, Connection target, int shard) throws SQLException {
         Set<String> there = names(target, shard);
         Deque<String> builds = new ArrayDeque<>();
@@ -222,12 +222,12 @@ public final class DeferredIndexes {
         return names(server, ShardSet.of(shard)).getOrDefault(shard, Set.of());
     }
 
-    /** Indexes and foreign keys that a server has, with statements that name schemas. */
+    /** The indexes and foreign keys that a server has, with statements that name schemas. */
     private static List<Late> definitions(Connection server, int shard) throws SQLException {
         return indexes(server, shard);
     }
 
-    /** Adds advice to the failure of a foreign key on the target that a row on the source violates. */
+    /** Adds advice to a failure of a foreign key on the target if a row on the source violates it. */
     static void explainBroken(Exception failure, int shard) {
         if (failure instanceof SQLException broken && FOREIGN_KEY_VIOLATION.equals(broken.getSQLState())) {
             throw new MoveException(

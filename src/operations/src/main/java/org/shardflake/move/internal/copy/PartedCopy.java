@@ -21,7 +21,7 @@ import org.shardflake.jdbc.InParallel;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Copies shards that have a large table in parts, each part in its own transaction and over any of several connections. For one thread.
+ * Copies shards with a large table in parts, each part in its own transaction, over any of several connections. For one thread.
  *
  * <p>An interrupted copy keeps the parts that have the rows of the next snapshot, too. Until all parts are there, the shard, which is
  * fenced, lacks its indexes, and rows are not frozen, which only the transaction that truncates a table can do.
@@ -38,10 +38,10 @@ public final class PartedCopy {
     private final TableCopy rows;
     private final String checkClaim;
 
-    /** A part of a table, which is to be copied. */
+    /** A part of a table that has to be copied. */
     public record Part(SplitTable table, int number, TableCopy.Share share) {}
 
-    /** A shard, and what is left of it. */
+    /** A shard with the parts that are left to copy. */
     public static final class PartedShard {
 
         private final int number;
@@ -54,19 +54,19 @@ public final class PartedCopy {
             this.tables = tables;
         }
 
-        /** The parts that are to be copied. */
+        /** The parts that are left to copy. */
         public List<Part> parts() {
             return parts;
         }
 
-        /** Notes that a part was copied; returns whether it was the last one. */
+        /** Notes that a part has been copied; returns whether it was the last one. */
         public boolean countDown() {
             return left.decrementAndGet() == 0;
         }
     }
 
     /**
-     * Copies over these connections, which remain the caller's.
+     * A copy over these connections, which remain the caller's.
      *
      * @param source in a transaction that sees what to copy
      * @param target in auto-commit mode
@@ -79,7 +79,7 @@ public final class PartedCopy {
     }
 
     /**
-     * Whether the shard is copied in parts: if a table has several, and if the target lets this role write as replication does. Otherwise triggers
+     * Whether a shard is copied in parts: a table has several, and the target allows this role to write as replication does. Otherwise triggers
      * would have to be disabled for as long as an interrupted move waits to be continued.
      */
     public boolean isParted(List<SplitTable> tables) throws SQLException {
@@ -100,7 +100,7 @@ public final class PartedCopy {
         }
     }
 
-    /** The tables of a shard, each in parts that are about as large as this, or in one. */
+    /** The tables of a shard, each in parts of about this size, or as one part. */
     public List<SplitTable> split(List<String> tables, long partSize) throws SQLException {
         List<SplitTable> split = new ArrayList<>();
         for (String table : tables) {
@@ -110,7 +110,7 @@ public final class PartedCopy {
     }
 
     /**
-     * Takes the shard's indexes away, and removes rows that an earlier copy has left unless their part is still right.
+     * Drops the shard's indexes, and removes rows of an earlier copy unless their part is still right.
      *
      * @param bytes approximate size of its tables on the source
      */
@@ -136,7 +136,7 @@ public final class PartedCopy {
     }
 
     /**
-     * The parts of a table left by an earlier copy.
+     * The parts of a table that an earlier copy has left.
      *
      * @param rows how many the parts have that are as in the snapshot, also those that have none
      * @param stale the parts that have other rows
@@ -210,7 +210,7 @@ public final class PartedCopy {
         }
     }
 
-    /** Deletes rows of a table that may be published without a key, which PostgreSQL would refuse. */
+    /** Deletes rows of a table even if it is published without a key, which PostgreSQL would refuse otherwise. */
     private void delete(String table, String condition) throws SQLException {
         boolean hasDefault =
                 Sql.isTrue(target, "SELECT relreplident = 'd' FROM pg_class WHERE oid = ?::regclass", table);
@@ -236,7 +236,7 @@ public final class PartedCopy {
         });
     }
 
-    /** The shard's indexes that are to be built after the last part, each for {@link #build}. */
+    /** The indexes of the shard that are built after the last part, each for {@link #build}. */
     public List<String> indexes(PartedShard parted) throws SQLException {
         return DeferredIndexes.missingIndexes(source, target, parted.number);
     }
@@ -250,7 +250,7 @@ public final class PartedCopy {
         });
     }
 
-    /** Builds what the source has and the target lacks still, after the indexes. */
+    /** Builds everything that the target still lacks after the indexes. */
     public void end(PartedShard parted) throws SQLException {
         try {
             Sql.inTransaction(target, () -> {
@@ -265,7 +265,7 @@ public final class PartedCopy {
         Sql.execute(target, "ANALYZE " + names(parted.tables));
     }
 
-    /** Gives a shard the indexes that it will have at the end, without its rows; the caller rolls that back. */
+    /** Gives a shard its final indexes, without its rows; the caller rolls this back. */
     public static void pretendEnd(Connection source, Connection target, int shard) throws SQLException {
         Sql.execute(target, "SET LOCAL lock_timeout = '5s'; " + AS_REPLICATION);
         ShardCopy.empty(target, shard);

@@ -24,7 +24,7 @@ import org.shardflake.jdbc.Sql;
  */
 public final class ShardCopy {
 
-    /** The size of a shard's tables, in bytes, from which copying is faster without indexes, which are built afterwards. */
+    /** The size of a shard's tables, in bytes, from which copying without indexes and building them afterwards is faster. */
     private static final long LARGE = 1 << 20;
 
     private static final String TABLES = """
@@ -37,7 +37,7 @@ public final class ShardCopy {
     private final TableCopy rows;
 
     /**
-     * Copies over these connections, which remain the caller's.
+     * A copy over these connections, which remain the caller's.
      *
      * @param source in a transaction that sees what to copy
      * @param target in auto-commit mode
@@ -141,7 +141,7 @@ public final class ShardCopy {
         }
     }
 
-    /** Removes indexes and constraints, and queues the statements that restore them, in reverse order. */
+    /** Drops indexes and constraints, and queues the statements that restore them, in reverse order. */
     private void takeAway(List<DeferredIndexes.Late> some, Deque<String> builds) throws SQLException {
         for (DeferredIndexes.Late late : some) {
             Sql.execute(target, late.drop());

@@ -19,14 +19,14 @@ import org.shardflake.compare.Rows.Digest;
 import org.shardflake.jdbc.Sql;
 
 /**
- * A table in parts by ranges of its primary key.
+ * A table divided into parts by ranges of its primary key.
  *
  * @param key its first column, if the table has several parts
  * @param bounds the least keys of all parts but the first, increasing
  */
 public record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
 
-    /** Finds a key of integers, which every server sorts alike. */
+    /** Finds an integer key, which every server sorts in the same way. */
     private static final String KEY = """
             SELECT quote_ident(a.attname)
               FROM pg_index x JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
@@ -35,24 +35,24 @@ public record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
 
     private static final String PAGES = "SELECT pg_relation_size(?::regclass) / current_setting('block_size')::integer";
 
-    /** The number of parts below which a table is copied whole: that is faster, and soon repeated. */
+    /** The number of parts below which a table is copied whole, since that is faster and quickly repeated. */
     private static final int FEWEST_PARTS = 10;
 
-    /** The number of keys, sampled across a table, that show in which order it has its rows. */
+    /** The number of keys, sampled across a table, that show how its rows are ordered. */
     private static final int SAMPLES = 256;
 
-    /** The share of keys that may lie far before their predecessor in a sorted table; in random order, half do. */
+    /** The share of keys in a sorted table that may lie far before their predecessor; in random order, half do. */
     private static final double FAR_BACK = 0.25;
 
     /** The distance that counts as far, relative to the table. */
     private static final double FAR = 0.05;
 
-    /** The mean distance of keys from their place in a sorted table; in random order, a third of the table. */
+    /** The mean distance of keys from their sorted position that a sorted table may have; in random order, it is a third of the table. */
     private static final double OUT_OF_PLACE = 0.2;
 
     /**
-     * Splits a table, if it is so large that this is worth what it costs, and has its rows about in the order of the key, as with ids: a range of keys would
-     * otherwise be read from everywhere.
+     * Splits a table if it is large enough and its rows are roughly in key order, as with ids; otherwise each range of keys would be spread
+     * over the whole table.
      *
      * <p>Bounds are keys found at pages of fixed numbers, so a table has nearly the same ones later, also when it has grown.
      *
@@ -68,7 +68,7 @@ public record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
                 table, key.orElse(""), key.isPresent() ? bounds(source, table, key.get(), partSize) : List.of());
     }
 
-    /** Whether this many bytes may be a table, or contain one, that is split. */
+    /** Whether a table of this size, or a table in a shard of this size, may be split. */
     public static boolean isLarge(long bytes, long partSize) {
         return bytes / FEWEST_PARTS > partSize;
     }
@@ -88,7 +88,7 @@ public record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
     }
 
     /**
-     * Whether a range of keys is in a few places of the table. A copy in parts over several connections leaves rows of as many parts side
+     * Whether a range of keys is stored in few places of the table. A copy in parts over several connections leaves rows of as many parts side
      * by side: few such parts have few places to go back to, and of many ones each is not far from its place.
      *
      * @param keys in the order of the table
@@ -107,7 +107,7 @@ public record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
         return farBack <= FAR_BACK * keys.size() || outOfPlace <= OUT_OF_PLACE * keys.size() * keys.size();
     }
 
-    /** A key of each page that is so far from the one before; none of a page without rows. */
+    /** Keys sampled from pages at a fixed distance; pages without rows give none. */
     private static List<Long> keys(Connection source, TableCopy.Table table, String key, long pages, long step)
             throws SQLException {
         List<Long> keys = new ArrayList<>();
@@ -123,7 +123,7 @@ public record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
         return bounds.size() + 1;
     }
 
-    /** SQL that tells the rows of a part, the first of which is 0. */
+    /** A condition for the rows of a part; the first part is 0. */
     String condition(int part) {
         List<String> limits = new ArrayList<>();
         if (part > 0) {
@@ -135,7 +135,7 @@ public record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
         return limits.isEmpty() ? "true" : String.join(" AND ", limits);
     }
 
-    /** SQL for the number of a row's part. */
+    /** The SQL expression for the number of a row's part. */
     private String partOfRow() {
         return bounds.isEmpty()
                 ? "0"
@@ -143,13 +143,13 @@ public record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
                         .formatted(key, bounds.stream().map(String::valueOf).collect(Collectors.joining(",")));
     }
 
-    /** SQL that tells the rows of some parts. */
+    /** A condition for the rows of some parts. */
     String condition(List<Integer> some) {
         return "%s IN (%s)"
                 .formatted(partOfRow(), some.stream().map(String::valueOf).collect(Collectors.joining(", ")));
     }
 
-    /** Covers the rows of each part that has any. */
+    /** The digests of all parts that have rows. */
     Map<Integer, Digest> digests(Connection connection, Rows rows) throws SQLException {
         Map<Integer, Digest> digests = new HashMap<>();
         String sql = rows.digestsBy(partOfRow(), "ONLY " + table.name()) + " GROUP BY 1";

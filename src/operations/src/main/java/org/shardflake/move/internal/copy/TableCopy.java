@@ -18,10 +18,10 @@ import org.shardflake.grants.OwnersCode;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.exception.MoveException;
 
-/** Copies rows of one table after the other over two connections. For one thread. */
+/** Copies the rows of tables, one after another, over two connections. For one thread. */
 public final class TableCopy {
 
-    /** Finds types that aren't built in: in the binary format, their values and arrays carry numbers that differ between servers. */
+    /** Finds types that aren't built in: in the binary format, their values and arrays contain numbers that differ between servers. */
     private static final String ONLY_BUILT_IN_TYPES = """
             SELECT NOT EXISTS (
                 SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
@@ -42,21 +42,24 @@ public final class TableCopy {
              WHERE c.oid = ?::regclass GROUP BY c.oid, c.reltuples
             """;
 
-    /** The time of a byte in TOAST, whose index is kept while it is filled, relative to a byte beside it. As measured, like the others. */
+    /**
+     * The time that a byte in TOAST takes, since TOAST's index is kept during the copy, relative to a byte outside. As measured, like the
+     * others.
+     */
     private static final double TOASTED = 2.5;
 
-    /** The cost of a row in addition to its bytes, in bytes that could be copied in the same time. */
+    /** The fixed cost of a row, in bytes that could be copied in the same time. */
     private static final long ROW = 100;
 
     /** The cost of an entry of an index that is built afterwards, in the same unit. */
     private static final long ENTRY = 60;
 
-    /** The least bytes that are in a temporary table at a time. */
+    /** The minimum number of bytes that a temporary table holds at a time. */
     private static final long STAGE = 16 << 20;
 
     /**
-     * A temporary table takes this part of what was copied before, if that is more. Each time that the owner takes the rows, its
-     * transaction keeps a dozen locks, and a server has room for some thousands.
+     * The divisor that gives the size of a temporary table from the bytes copied so far, if that is more than the minimum. Each time that the
+     * owner takes the rows, its transaction keeps a dozen locks, and a server has room for some thousands.
      */
     private static final int STAGE_OF_ALL = 16;
 
@@ -64,11 +67,11 @@ public final class TableCopy {
     private final Connection target;
     private final CopyThrottle throttle;
 
-    /** Receives the progress. */
+    /** Receives the progress of a copy. */
     @FunctionalInterface
     public interface Progress {
         /**
-         * Called when more has been copied.
+         * Called when more rows have been copied.
          *
          * @param bytes sent
          * @param rows of a table or part that has all its rows now, otherwise 0
@@ -78,7 +81,7 @@ public final class TableCopy {
     }
 
     /**
-     * Copies over these connections.
+     * A copy over these connections.
      *
      * @param source in a transaction that sees what to copy
      */
@@ -94,7 +97,7 @@ public final class TableCopy {
     }
 
     /**
-     * Copies all rows, frozen: the target's transaction has truncated the table.
+     * Copies all rows in frozen form, since the target's transaction has truncated the table.
      *
      * @param size by which its progress is counted: its part of the shard's, by the time that it takes
      */
@@ -103,7 +106,7 @@ public final class TableCopy {
     }
 
     /**
-     * Copies some rows.
+     * Copies the rows that meet a condition.
      *
      * @param condition SQL that tells which
      */
@@ -145,7 +148,7 @@ public final class TableCopy {
     }
 
     /**
-     * Copies through a temporary table, from which the owner takes the rows: COPY would run the owner's functions with the rights of this session.
+     * Copies through a temporary table, from which the owner inserts the rows: COPY would run the owner's functions with this session's rights.
      */
     private void copyAsOwner(Table table, String rows, OwnersCode code, Share share, Progress progress)
             throws SQLException {
@@ -163,7 +166,7 @@ public final class TableCopy {
         code.dropStage(target);
     }
 
-    /** A failure of one side leaves the other in the middle. */
+    /** Forwards rows; a failure of one side leaves the other in the middle of its COPY. */
     private void forward(Reading reading, Pump pump) throws SQLException {
         CopyOut out = named(source, reading::open);
         try (Sql.Ending ofReading = () -> Sql.cancel(source, out);
@@ -183,7 +186,7 @@ public final class TableCopy {
     }
 
     /**
-     * The share of a table in the progress.
+     * A table's part in the progress.
      *
      * @param rows about how many will be copied; 0 if that is not known
      * @param size of the shard's that they stand for
@@ -209,17 +212,17 @@ public final class TableCopy {
                     row.getLong(5));
         }
 
-        /** The table with its columns, as COPY takes them. */
+        /** The table with its columns, for COPY. */
         String withColumns() {
             return "%s (%s)".formatted(name, columns);
         }
 
-        /** The size on the source, with TOAST. */
+        /** The table's size on the source, with TOAST. */
         long size() {
             return bytes + toast;
         }
 
-        /** The time that its rows take, in bytes of a table without TOAST. */
+        /** The time that the rows take, expressed in bytes of a table without TOAST. */
         double work() {
             return 1 + bytes + TOASTED * toast + ROW * rows;
         }
@@ -244,7 +247,7 @@ public final class TableCopy {
         void take() throws SQLException;
     }
 
-    /** Forwards rows in pieces, since the driver sends each piece as a separate message. */
+    /** Forwards rows in pieces, as the driver sends each piece as a separate message. */
     private final class Pump {
 
         private final Opening opening;
@@ -261,7 +264,7 @@ public final class TableCopy {
         private long counted;
 
         /**
-         * Forwards to one COPY after the other.
+         * Forwards rows to a series of COPYs, one after another.
          *
          * @param most the bytes after which the first one ends; the others grow with what was sent
          * @param step what is done after each
@@ -310,7 +313,7 @@ public final class TableCopy {
             }
         }
 
-        /** Reports rows by their part of all rows: what is sent of values that TOAST compresses is larger than the table. */
+        /** Reports progress by the share of rows: sent values are larger than the table where TOAST compresses. */
         private void send(byte[] bytes, int length) throws SQLException {
             try {
                 Objects.requireNonNull(in).writeToCopy(bytes, 0, length);

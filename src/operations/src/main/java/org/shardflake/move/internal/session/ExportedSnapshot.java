@@ -13,7 +13,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.server.MoveServer;
 import org.shardflake.replication.Replication;
 
-/** A snapshot of the rows at the start of a new replication slot, readable by other sessions until this is closed. */
+/** A snapshot of the rows as of a new replication slot's start, usable by other sessions until it is closed. */
 public final class ExportedSnapshot implements AutoCloseable {
 
     private final Connection connection;
@@ -24,7 +24,7 @@ public final class ExportedSnapshot implements AutoCloseable {
         this.name = name;
     }
 
-    /** Creates a slot, which waits for transactions that have written on the server, and exports its snapshot. */
+    /** Creates a slot, which waits for writing transactions on the server, and exports the slot's snapshot. */
     public static ExportedSnapshot createSlot(MoveServer server, String slot) throws SQLException {
         Connection connection = server.url().connect(slot, source -> {
             source.setReplication("database");
@@ -51,7 +51,7 @@ public final class ExportedSnapshot implements AutoCloseable {
         }
     }
 
-    /** Makes a session, with no transaction open, see these rows until it ends its transaction. */
+    /** Makes a session without an open transaction read this snapshot until its transaction ends. */
     public void importInto(Connection reader) throws SQLException {
         reader.setAutoCommit(false);
         Sql.execute(reader, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");

@@ -24,7 +24,7 @@ import org.shardflake.move.server.MoveServer;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Tells what sessions of ours wait for in the middle of a statement, and who holds it: a lock, or the end of a transaction that a
+ * Reports what this process's sessions wait for in the middle of a statement, and who blocks them: a lock, or a transaction whose end a
  * replication slot or a subscription needs. A statement that has waited for longer than the patience allows is cancelled.
  *
  * <p>A thread looks once a second, over connections that it opens when it first looks, so work that is soon done costs nothing.
@@ -33,7 +33,7 @@ public final class LockWatch implements AutoCloseable {
 
     private static final long LOOK_MILLIS = 1_000;
 
-    /** Sessions of commands and workers of their subscriptions that wait, with those for which each waits. */
+    /** Finds waiting sessions of commands and of their subscriptions' workers, and the sessions that block them. */
     private static final String WAITING = """
             WITH ours AS (
                 SELECT a.pid, a.backend_type IN ('client backend', 'walsender') AS is_session FROM pg_stat_activity a
@@ -54,14 +54,14 @@ public final class LockWatch implements AutoCloseable {
             """;
 
     /**
-     * A server on which to look.
+     * A server to watch.
      *
      * @param mark what is in the names of our sessions there, or of our subscriptions
      * @param hasLease whether the session with the lease of the move is there, too
      */
     public record Place(String name, ServerUrl url, String mark, boolean hasLease) {
 
-        /** Where to look for the sessions and subscriptions on a move's server. */
+        /** The place to watch on a move's server: its sessions and subscriptions. */
         public static Place of(MoveServer server, String mark) {
             return new Place(server.name(), server.url(), mark, false);
         }
@@ -93,7 +93,7 @@ public final class LockWatch implements AutoCloseable {
     }
 
     /**
-     * Begins to look.
+     * Starts watching.
      *
      * @param places where; asked when a second is over
      * @param listener gets what is awaited, and who holds it
@@ -105,13 +105,13 @@ public final class LockWatch implements AutoCloseable {
         return watch;
     }
 
-    /** A name for sessions that no other command's have, so that they are a {@link Place#mark}. */
+    /** A unique name for this command's sessions, to be used as {@link Place#mark}. */
     public static String mark(String application) {
         return "%s %06x".formatted(application, ThreadLocalRandom.current().nextInt(1 << 24));
     }
 
     /**
-     * Runs work under such a watch.
+     * Runs work while sessions are watched.
      *
      * @throws MoveException if this has cancelled a statement of the work
      */
@@ -124,7 +124,7 @@ public final class LockWatch implements AutoCloseable {
     }
 
     /**
-     * Runs work on a server, watched.
+     * Runs work on a server while sessions are watched.
      *
      * @throws MoveException if this watch has cancelled a statement of the work
      */
@@ -137,18 +137,18 @@ public final class LockWatch implements AutoCloseable {
         }
     }
 
-    /** The process of the session that has the lease of the move from now on. */
+    /** Tells the watch which process has the move's lease from now on. */
     public void lease(int process) {
         lease = process;
     }
 
-    /** Suspends cancelling until closed: the work that closes and opens a shard has its own limits, and has to finish. */
+    /** Suspends cancelling until closed: closing and opening a shard has its own limits, and has to finish. */
     public Endless endless() {
         isEndless = true;
         return () -> isEndless = false;
     }
 
-    /** A part of the work that may wait without end. */
+    /** A part of the work that may wait without limit. */
     @FunctionalInterface
     public interface Endless extends AutoCloseable {
         @Override

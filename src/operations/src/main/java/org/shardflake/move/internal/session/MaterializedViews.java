@@ -12,7 +12,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.exception.MoveException;
 
-/** The materialized views of moving shards: replication does not carry their rows. */
+/** The materialized views of moving shards, whose rows replication does not carry. */
 public final class MaterializedViews {
 
     /** Finds materialized views, older ones first, since newer ones may read them. */
@@ -34,7 +34,7 @@ public final class MaterializedViews {
                 shards);
     }
 
-    /** Fills those on the target that have rows on the source, as their owner; others have none and cannot be queried. */
+    /** Fills the target's views that have rows on the source, as their owner; the others were never filled, and cannot be queried. */
     public static void populate(MoveServerSession source, MoveServerSession target, ShardSet shards)
             throws SQLException {
         Set<View> wanted = new HashSet<>(find(source, shards, true));

@@ -18,9 +18,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.exception.MoveException;
 import org.shardflake.move.server.MoveServer;
 
-/**
- * A server of a move, with a connection of the current claim and of no earlier one. For one thread, except for {@link #connect}.
- */
+/** A server of a move, with a connection that belongs to the current claim. For one thread, except for {@link #connect}. */
 public final class MoveServerSession implements AutoCloseable {
 
     private static final Duration END_PATIENCE = Duration.ofMinutes(1);
@@ -60,7 +58,7 @@ public final class MoveServerSession implements AutoCloseable {
         this.control = control;
     }
 
-    /** Connects, ends the sessions of earlier claims, and makes the server obey only this one. */
+    /** Connects, ends the sessions of earlier claims, and makes the server accept only this claim. */
     public static MoveServerSession claim(MoveServer server, String tag, long claim, Consumer<String> voice)
             throws SQLException {
         Connection control = server.connect(application(tag));
@@ -77,12 +75,12 @@ public final class MoveServerSession implements AutoCloseable {
         }
     }
 
-    /** Connects to look only. */
+    /** Connects for reading only. */
     public static MoveServerSession toRead(MoveServer server, String tag) throws SQLException {
         return new MoveServerSession(server, tag, 0, server.connect("shardflake move"));
     }
 
-    /** A server that is a standby, or was one: connects and ends the sessions of earlier claims, and changes nothing. */
+    /** Connects to a server that is or was a standby, and ends the sessions of earlier claims; changes nothing. */
     public static MoveServerSession ofStandby(MoveServer server, String tag, long claim, Consumer<String> voice)
             throws SQLException {
         Connection control = server.url().connectToEither(application(tag));
@@ -123,22 +121,22 @@ public final class MoveServerSession implements AutoCloseable {
         return control;
     }
 
-    /** Opens another connection, which is closed when another command takes over the move; the caller closes it. */
+    /** Opens another connection, which is closed when another command takes over the move; the caller closes it otherwise. */
     public Connection connect() throws SQLException {
         return server.connect(application(tag));
     }
 
-    /** The first statement of every change on a server, without which a claim believed dead could still make one. */
+    /** The first statement of every change on a server, which stops a claim that was believed dead. */
     public String checkClaim() {
         return "SELECT shardflake.check_claim(%s, %s);\n".formatted(Sql.quote(tag), claim);
     }
 
-    /** Withdraws the claim, so that the server obeys no command. */
+    /** Withdraws the claim, so that the server accepts no command. */
     public void giveUpClaim() throws SQLException {
         Sql.call(control, "DELETE FROM shardflake.move_claim WHERE move = ?", tag);
     }
 
-    /** The tables whose rows are replicated, by shard: partitions instead of their partitioned tables. */
+    /** The tables whose rows are replicated, by shard; for partitioned tables, their partitions. */
     public Map<Integer, List<String>> tables(ShardSet shards) throws SQLException {
         Map<Integer, List<String>> tables = new TreeMap<>();
         shards.stream().forEach(shard -> tables.put(shard, new ArrayList<>()));
@@ -151,22 +149,22 @@ public final class MoveServerSession implements AutoCloseable {
         return tables;
     }
 
-    /** The shards among these that refuse writes here. */
+    /** The shards, among the given ones, that refuse writes on this server. */
     public ShardSet fenced(ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(control, FENCED, row -> row.getInt(1), shards));
     }
 
-    /** The shards among these that give no ids here. */
+    /** The shards, among the given ones, that give no ids on this server. */
     public ShardSet stopped(ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(control, STOPPED, row -> row.getInt(1), shards));
     }
 
-    /** The shards that the server remembers as received and not given up, with their epochs. */
+    /** The shards that the server remembers as received and has not given up, with their epochs. */
     public Map<Integer, Long> gotShards() throws SQLException {
         return placements("here");
     }
 
-    /** Shards that this server remembers as given up, and the epoch with which each is another server's. */
+    /** The shards that the server remembers as given up, with the epoch of their placement on another server. */
     public Map<Integer, Long> gaveUpShards() throws SQLException {
         return placements("NOT here");
     }
@@ -182,7 +180,7 @@ public final class MoveServerSession implements AutoCloseable {
         return placements;
     }
 
-    /** The shards among these that exist here. */
+    /** The shards, among the given ones, that exist on this server. */
     public ShardSet present(ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(
                 control,
@@ -191,7 +189,7 @@ public final class MoveServerSession implements AutoCloseable {
                 shards));
     }
 
-    /** Ends PostgreSQL's background work on a shard's tables that would outlast a fence's wait. */
+    /** Ends PostgreSQL's background work on a shard's tables if it would outlast a fence's wait. */
     public void cancelAutovacuum(int shard) throws SQLException {
         try {
             Sql.call(control, """
@@ -208,7 +206,8 @@ public final class MoveServerSession implements AutoCloseable {
     }
 
     /**
-     * Makes autovacuum cancel itself, which it does after deadlock_timeout for a session that waits for its lock. The one taken here stops no writer.
+     * Makes autovacuum cancel itself, as it does for a session that has waited for its lock longer than deadlock_timeout. The one taken here
+     * stops no writer.
      */
     private void makeAutovacuumGiveWay(int shard) throws SQLException {
         for (String table : tables(ShardSet.of(shard)).getOrDefault(shard, List.of())) {
@@ -228,12 +227,12 @@ public final class MoveServerSession implements AutoCloseable {
         }
     }
 
-    /** The holders of locks stronger than a reader's on a shard's tables, for a message. */
+    /** Describes, for a message, who holds locks stronger than a reader's on a shard's tables. */
     public String writers(int shard) throws SQLException {
         return holders(shard, "AND l.mode NOT IN ('AccessShareLock', 'RowShareLock')");
     }
 
-    /** The holders of any lock on a shard's tables, for a message. */
+    /** Describes, for a message, who holds any lock on a shard's tables. */
     public String holders(int shard) throws SQLException {
         return holders(shard, "");
     }

@@ -8,13 +8,13 @@ import java.sql.Array;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
-/** SQL that makes a server take a shard's writes, with its sequences continuing where another server's stopped. */
+/** The SQL that makes a server accept a shard's writes, with sequences that continue where another server's stopped. */
 public final class OpenShard {
 
     private OpenShard() {}
 
     /**
-     * Prepares opening a shard as far as possible before it is known whether the server gets it, in a transaction that may be rolled back. {@link
+     * Opens a shard as far as possible before it is certain that the server gets it, in a transaction that may be rolled back. {@link
      * #finishSql} comes last.
      *
      * @param names the sequences, null for none
@@ -46,7 +46,7 @@ public final class OpenShard {
     }
 
     /**
-     * Records the server's knowledge of the shard map, in the transaction that opens or closes the shard there.
+     * Records a shard's place on the server, in the transaction that opens or closes the shard there.
      *
      * @param epoch the epoch with which the shard becomes the server's, or ceases to be
      */
@@ -54,7 +54,7 @@ public final class OpenShard {
         return "SELECT shardflake.record_placement(%s, %s, %b);\n".formatted(shard, epoch, here);
     }
 
-    /** Resumes the ids; no rollback undoes this. */
+    /** Restarts the shard's ids; a rollback does not undo this. */
     public static String finishSql(int shard) {
         return "SELECT shardflake.fence_ids(%s, false);\n".formatted(shard);
     }

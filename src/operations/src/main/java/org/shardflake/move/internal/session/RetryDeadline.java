@@ -17,17 +17,17 @@ public final class RetryDeadline {
         this.duration = duration;
     }
 
-    /** The time left; starts the deadline. */
+    /** The time left; the first call starts the deadline. */
     public Duration left() {
         return isOver() ? Duration.ZERO : Duration.ofNanos(Math.max(0, end - System.nanoTime()));
     }
 
-    /** Starts the time again. */
+    /** Makes the deadline start again at the next check. */
     public void restart() {
         running = false;
     }
 
-    /** Whether the time is over. */
+    /** Whether the deadline has passed. */
     public boolean isOver() {
         if (!running) {
             running = true;

@@ -8,10 +8,10 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import org.shardflake.jdbc.Sql;
 
-/** Tells whether two servers have the same function library, with the same epoch. */
+/** Checks whether two servers have the same function library, with the same epoch. */
 public final class SameLibrary {
 
-    /** The history of the function library, with its checksums. */
+    /** The deployment history of the function library, with its checksums. */
     private static final String HISTORY =
             "SELECT concat_ws(' ', string_agg(concat_ws(' ', id, md5sum), ' ' ORDER BY id)) FROM shardflake.databasechangelog";
 

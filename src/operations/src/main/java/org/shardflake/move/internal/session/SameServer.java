@@ -9,7 +9,7 @@ import java.sql.SQLException;
 import java.util.concurrent.ThreadLocalRandom;
 import org.shardflake.jdbc.Sql;
 
-/** Tells whether two connections lead to one server, by a lock that one takes and the other sees there. */
+/** Finds out whether two connections lead to the same server, by a lock that one takes and the other sees. */
 public final class SameServer implements AutoCloseable {
 
     private final Connection connection;
@@ -20,19 +20,19 @@ public final class SameServer implements AutoCloseable {
         this.key = key;
     }
 
-    /** Marks the server of a connection, until this is closed. */
+    /** Takes the lock on a connection's server, until this object is closed. */
     public static SameServer as(Connection connection) throws SQLException {
         long key = ThreadLocalRandom.current().nextLong(1, Integer.MAX_VALUE);
         Sql.call(connection, "SELECT pg_try_advisory_lock(?)", key);
         return new SameServer(connection, key);
     }
 
-    /** Whether another connection leads to the same server, in whatever database. */
+    /** Whether another connection leads to the same server, in any database. */
     public boolean has(Connection another) throws SQLException {
         return has(another, "true");
     }
 
-    /** Whether another connection leads to the same database there. */
+    /** Whether another connection leads to the same database of the same server. */
     public boolean hasDatabase(Connection another) throws SQLException {
         return has(another, "database = (SELECT oid FROM pg_database WHERE datname = current_database())");
     }

@@ -12,8 +12,8 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.exception.MoveException;
 
 /**
- * The closure of a copy about to be removed: triggers on every table that refuse every row, whoever writes it. A fence lets
- * replication pass, and so anyone who passes for it.
+ * The closure of a copy that is about to be removed: triggers on every table that refuse every row, from anyone. A fence lets replication pass,
+ * and so anyone who passes for it.
  *
  * <p>One transaction makes all parts of a seal, and PostgreSQL keeps its number on each of them. Disabling a trigger and enabling it
  * again leaves another number. So an intact seal proves that nothing was written since it was put on.
@@ -57,7 +57,7 @@ public final class Seal {
              WHERE p.proname = '%s' AND n.nspname = ANY (?)
             """.formatted(FUNCTION);
 
-    /** A table is intact if it has both triggers as they were made. */
+    /** Finds shards whose seal is broken: a table lacks one of its two triggers, or has a changed one. */
     private static final String BROKEN = """
             SELECT right(n.nspname, 4)::integer FROM pg_namespace n
               LEFT JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = '%s'
@@ -71,7 +71,7 @@ public final class Seal {
     private Seal() {}
 
     /**
-     * Waits for transactions that have written to the copies, some seconds each; readers continue.
+     * Seals copies, after waiting some seconds each for transactions that have written to them; readers continue.
      *
      * @throws MoveException if one of them does not end
      */
@@ -96,12 +96,12 @@ public final class Seal {
         Sql.execute(side.control(), side.checkClaim() + TAKE_OFF.formatted(Sharding.schema(shard), FUNCTION));
     }
 
-    /** The shards among these that have a seal, intact or not. */
+    /** The shards, among the given ones, that have a seal, intact or not. */
     public static ShardSet sealed(Connection connection, ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(connection, SEALED, row -> row.getInt(1), shards));
     }
 
-    /** The shards among these that exist without a seal, or with one opened since it was put on. */
+    /** The shards, among the given ones, that exist without a seal or with a broken one. */
     public static ShardSet broken(MoveServerSession side, ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(side.control(), BROKEN, row -> row.getInt(1), shards));
     }

@@ -19,7 +19,7 @@ import org.shardflake.jdbc.Sql;
 public record ServerCapacity(String server, int moves, String because) {
 
     /**
-     * Settings with what is in use of each and what a move needs, and first of all what one move needs once: a sender for the snapshot
+     * Reads settings, how much of each is in use, how much each move needs, and how much the first one needs once: a sender for the snapshot
      * while another server follows already.
      */
     private static final String SETTINGS = """
@@ -38,7 +38,7 @@ public record ServerCapacity(String server, int moves, String because) {
                 ) AS s (name, most, used, once, each)
             """;
 
-    /** The sessions of one move: one that runs it, one that cuts over, and those of waiting comparisons. */
+    /** The number of sessions of one move: one that runs it, one that cuts over, and those of waiting comparisons. */
     private static final int SESSIONS = 7;
 
     private record Setting(String name, long most, long used, int once, int each) {

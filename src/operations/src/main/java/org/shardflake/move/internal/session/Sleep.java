@@ -7,7 +7,7 @@ package org.shardflake.move.internal.session;
 import java.util.concurrent.locks.LockSupport;
 import org.shardflake.move.exception.MoveException;
 
-/** A wait that ends the work if the thread is interrupted. */
+/** Waits so that an interrupt of the thread ends the work. */
 public final class Sleep {
 
     private Sleep() {}
@@ -20,7 +20,7 @@ public final class Sleep {
         }
     }
 
-    /** Sleeps for less than a millisecond, during which an interruption can wait. */
+    /** Sleeps for less than a millisecond, so that an interrupt can wait. */
     public static void micros(long micros) {
         LockSupport.parkNanos(micros * 1000);
         if (Thread.interrupted()) {
