@@ -31,7 +31,7 @@ final class Arguments {
     private Arguments() {}
 
     /**
-     * The arguments that Java decoded, from the bytes that they came as.
+     * The arguments that Java decoded, decoded again from their original bytes.
      *
      * @throws CliException if one is not UTF-8, or its bytes cannot be had
      */
@@ -57,7 +57,7 @@ final class Arguments {
     }
 
     /**
-     * The environment variables that Java decoded, from the bytes that they came as.
+     * The environment variables that Java decoded, decoded again from their original bytes.
      *
      * @throws CliException if one that commands read is not UTF-8
      */
@@ -87,7 +87,7 @@ final class Arguments {
         return text != null && text.chars().anyMatch(c -> c == '?' || c > 126);
     }
 
-    /** The NUL-terminated fields of a file in /proc, or null if there is no such file. */
+    /** The NUL-terminated fields of a file in /proc, or null if the file does not exist. */
     private static @Nullable List<byte[]> fields(Path file) {
         byte[] all;
         try {

@@ -36,10 +36,13 @@ import picocli.CommandLine.ParseResult;
 /** Turns any failure into {@code error:} and {@code hint:} lines on standard error, and an exit code. */
 final class ErrorReport implements IParameterExceptionHandler, IExecutionExceptionHandler {
 
-    /** Lines of a server's message that are shown elsewhere or left out: a row may contain secrets, and positions are of the text that was sent. */
+    /**
+     * The beginnings of lines in a server's message that are shown elsewhere or left out: a row may contain secrets, and positions refer to the
+     * text that was sent.
+     */
     private static final List<String> NOISE = List.of("Hint: ", "Where: ", "Detail: Failing row ", "Position: ");
 
-    /** The driver's message where the reason is in the cause. */
+    /** The driver's message for failures whose reason is in the cause. */
     private static final String DRIVER_SAYS = "The connection attempt failed.";
 
     private final PrintWriter err;
@@ -88,7 +91,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                 .orElseGet(() -> print(Meaning.ofDefect(stacktrace.getAsBoolean()), "unexpected: " + e, e));
     }
 
-    /** A single row may be larger than the heap, since the driver holds rows as a whole. */
+    /** Reports a lack of memory; a single row may be larger than the heap, since the driver holds rows as a whole. */
     int explain(OutOfMemoryError e) {
         return print(
                 ExitCodes.FAILURE,
@@ -105,7 +108,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         return print(ExitCodes.of(meaning.kind()), message, meaning.advice(), e);
     }
 
-    /** The meaning of a failure to the caller. */
+    /** The meaning of a failure to its caller. */
     private record Meaning(Kind kind, @Nullable CharSequence advice) {
 
         static Optional<Meaning> of(Exception e) {
@@ -127,7 +130,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
             return new Meaning(e.kind(), e.advice().orElse(null));
         }
 
-        /** Exceptions of libraries that don't know kinds. No table, which would load all of them for a mistyped id. */
+        /** The meaning of library exceptions that have no kind. No table, which would load all of them for a mistyped id. */
         private static Optional<Meaning> ofOther(Exception e) {
             if (e instanceof NewerVersionException) {
                 return Optional.of(new Meaning(Kind.PRECONDITION, NewerVersionException.REMEDY));
@@ -163,7 +166,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                 .replace("; - ", "\n  "); // the items of a list
     }
 
-    /** The failure to connect that is the cause, by the states that only such failures have. */
+    /** The failed connection among the causes, recognized by SQLSTATEs that only such failures have. */
     private static Optional<SQLException> connecting(Throwable e) {
         return Stream.iterate(e, cause -> cause != null, Throwable::getCause)
                 .filter(SQLException.class::isInstance)

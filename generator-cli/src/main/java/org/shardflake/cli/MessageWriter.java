@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.output.Visible;
 
 /**
- * Standard error. Lines and formatted text go out with their control characters shown, since they may repeat what users
- * have stored; {@code print} and {@code write} pass everything on, as colours and progress bars need.
+ * A writer for standard error. Lines and formatted text go out with their control characters shown, since they may repeat what users have
+ * stored; {@code print} and {@code write} pass everything on, as colours and progress bars need.
  */
 final class MessageWriter extends PrintWriter {
 

@@ -21,10 +21,10 @@ import picocli.CommandLine.OverwrittenOptionException;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The words for a command line that the parser refuses, in place of the parser's own. */
+/** Rewords the parser's messages about an invalid command line. */
 final class ParserErrors {
 
-    /** More places of a subcommand would be a list rather than a suggestion. */
+    /** The number of suggestions beyond which a list would be no help. */
     private static final int MOST_PLACES = 3;
 
     private ParserErrors() {}
@@ -69,7 +69,7 @@ final class ParserErrors {
         return message.substring(0, 1).toLowerCase(Locale.ROOT) + message.substring(1);
     }
 
-    /** A bad number in words of people instead of Java's. */
+    /** Rewords Java's message about an invalid number. */
     private static String reason(String said) {
         String number = said.replaceFirst("^'(.*)' is not an? (?:int|long|short|byte|float|double)$", "$1");
         if (number.equals(said)) {

@@ -73,7 +73,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
 
     private static final int HELP_WIDTH = 100;
 
-    /** picocli refuses less. */
+    /** The smallest width of help texts that picocli accepts. */
     private static final int LEAST_HELP_WIDTH = 55;
 
     /** Types that picocli would load converters for, although no option here uses them. */
@@ -136,7 +136,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         System.exit(exitCode);
     }
 
-    /** Says after Ctrl-C what is left, on a separate line, since the cursor stands behind a {@code ^C} or a progress bar. */
+    /** Reports after Ctrl-C what is left, on a separate line, since the cursor is behind a {@code ^C} or a progress bar. */
     private static void interrupted(AtomicBoolean hasEnded) {
         if (hasEnded.get()) {
             return;
@@ -150,7 +150,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         }
     }
 
-    /** Chooses colours; picocli handles NO_COLOR and terminals itself, but not these cases, and needs the setting before it parses the option. */
+    /** Chooses colours; picocli handles NO_COLOR and terminals, but not these cases, and needs the setting before it parses the option. */
     private static Ansi ansi(String[] args, Map<String, String> environment) {
         boolean plain = "dumb".equals(environment.get("TERM")) || List.of(args).contains("--no-color");
         return plain ? Ansi.OFF : Ansi.AUTO;
@@ -205,7 +205,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         return exitCode;
     }
 
-    /** The width of help texts; other commands don't ask the terminal, since that takes time. */
+    /** The width of help texts; commands without help do not ask the terminal, as that takes time. */
     private static int helpWidth(String[] args) {
         boolean isHelp = Stream.of(args).anyMatch(arg -> arg.equals("-h") || arg.equals("--help"));
         return isHelp
@@ -220,7 +220,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         return allCommands();
     }
 
-    /** Every command, to be described rather than run. */
+    /** All commands, for describing rather than running them. */
     public static CommandLine allCommands() {
         CommandLine all = new CommandLine(new Shardflake(InputStream.nullInputStream(), Map.of(), Optional.empty()));
         groupCommands(all);
@@ -247,7 +247,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         return invocation;
     }
 
-    /** The default of an option, except for the catalog, whose origin must be known. */
+    /** The default of an option; the catalog has none, since its origin must be known. */
     private @Nullable String defaultValue(ArgSpec option) {
         if (!(option instanceof OptionSpec named)) {
             return null;

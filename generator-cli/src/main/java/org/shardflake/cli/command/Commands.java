@@ -41,7 +41,7 @@ import picocli.CommandLine;
  */
 public final class Commands implements Subcommands {
 
-    /** The commands by what they are for, as the help shows them. */
+    /** The commands by purpose, as the help shows them. */
     public static final String OVERVIEW = """
             Begin:
               demo           watch a live move, on servers that go away again
@@ -89,7 +89,7 @@ public final class Commands implements Subcommands {
         add(root);
     }
 
-    /** The arguments with {@code help} and {@code version} as the options that they stand for. */
+    /** The arguments with {@code help} and {@code version} replaced by the corresponding options. */
     public static String[] withOptions(String... args) {
         if (args.length > 0 && args[0].equals("version")) {
             return Stream.concat(Stream.of("--version"), Stream.of(args).skip(1))

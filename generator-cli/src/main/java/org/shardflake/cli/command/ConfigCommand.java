@@ -20,7 +20,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake config}: shows the values of options and their origin. */
+/** {@code shardflake config}: shows the values of options and where they come from. */
 @Command(
         name = "config",
         description = {

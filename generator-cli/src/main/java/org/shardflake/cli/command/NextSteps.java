@@ -80,7 +80,7 @@ public final class NextSteps {
         step(CliCommand.DOCTOR, "examines every server");
     }
 
-    /** Whether the first server with shards has any of them. */
+    /** Whether shards are deployed: the first server that should have some has at least one. */
     private boolean isDeployed(ShardMap map) throws SQLException {
         Server server = map.server(0);
         try (Connection connection = ServerAccess.connect(invocation.url(server.url()))) {

@@ -18,7 +18,10 @@ final class Owner {
 
     private Owner() {}
 
-    /** The reason to distrust a file: someone other than the user or root can write it. Empty if no one else can, or if the system cannot tell. */
+    /**
+     * The reason to distrust a file, if there is one: someone other than the user or root can write it. Empty if no one else can, or if the
+     * system cannot tell.
+     */
     static Optional<String> stranger(Path path) {
         try {
             Object owner = Files.getAttribute(path, "unix:uid");

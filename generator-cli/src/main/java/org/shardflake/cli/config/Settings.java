@@ -15,14 +15,14 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 
 /**
- * The values of options that are not on the command line, from an environment variable, {@code SHARDFLAKE_CATALOG} for
- * {@code --catalog}, or else from {@code shardflake.yaml} in the working directory.
+ * The values of options that are not on the command line: from an environment variable, {@code SHARDFLAKE_CATALOG} for {@code --catalog}, or
+ * else from {@code shardflake.yaml} in the working directory.
  *
  * <p>The file is read when first needed. Not thread-safe.
  */
 public final class Settings {
 
-    /** The options that can be set this way: those that are the same for all commands of an installation. */
+    /** The options that can be set in this way: those that are the same for all commands of an installation. */
     public static final List<String> NAMES = List.of(
             "catalog",
             "local",
@@ -41,7 +41,7 @@ public final class Settings {
             "id-key-file",
             "epoch");
 
-    /** The variable that names the file, if it is not in the working directory. */
+    /** The environment variable that names the file if it is not in the working directory. */
     public static final String FILE_VARIABLE = "SHARDFLAKE_CONFIG";
 
     private static final String FILE = "shardflake.yaml";
@@ -54,7 +54,7 @@ public final class Settings {
     }
 
     /**
-     * The value of an option, if it is set.
+     * The value of an option, if one is set.
      *
      * @throws CliException if the file cannot be read, or contains anything else
      */
@@ -70,7 +70,7 @@ public final class Settings {
         return Optional.ofNullable(inFile).map(text -> new Setting(name, text, path().toString()));
     }
 
-    /** The environment variable of an option. */
+    /** The name of an option's environment variable. */
     public static String variable(String name) {
         return "SHARDFLAKE_" + name.toUpperCase(Locale.ROOT).replace('-', '_');
     }
@@ -102,7 +102,7 @@ public final class Settings {
         return SettingsFile.read(path);
     }
 
-    /** Whether a value was found in the current directory, where it is because the command was run there. */
+    /** Whether a setting was found in the current directory, rather than chosen by the user. */
     public boolean isFound(Setting setting) {
         return switch (setting.origin()) {
             case FILE -> !environment.containsKey(FILE_VARIABLE);
@@ -112,7 +112,9 @@ public final class Settings {
         };
     }
 
-    /** Refuses a file or directory that someone else owns or anyone may write to, since it decides which servers get this user's password. */
+    /**
+     * Refuses a file or directory that someone else owns or that anyone may write, since it decides which servers receive this user's password.
+     */
     public static void requireOwn(Path path, String hint) {
         Optional<String> stranger = Owner.stranger(path);
         if (stranger.isPresent()) {

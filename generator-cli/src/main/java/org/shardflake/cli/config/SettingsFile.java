@@ -13,13 +13,13 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.FileFailure;
 import org.shardflake.yaml.YamlNode;
 
-/** Reads settings from YAML; a separate class, so that the library is loaded only if there is a file. */
+/** Reads settings from YAML, in a separate class so that the library is loaded only if there is a file. */
 final class SettingsFile {
 
     private SettingsFile() {}
 
     /**
-     * Reads the values by name.
+     * Reads the values, by option name.
      *
      * @throws CliException if the file cannot be read, or contains anything else
      */

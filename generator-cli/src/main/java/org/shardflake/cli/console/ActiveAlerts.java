@@ -33,17 +33,20 @@ import org.shardflake.watch.PlacementState;
 import org.shardflake.watch.ServerSnapshot;
 
 /**
- * Judges a snapshot of the installation by the {@link AlertRules}, without Prometheus. A problem that may pass by itself is shown once it
- * has lasted. Not thread-safe.
+ * Evaluates the {@link AlertRules} on snapshots of the installation, without Prometheus. A problem that may pass by itself is shown once it has
+ * lasted. Not thread-safe.
  */
 final class ActiveAlerts {
 
     private static final Duration PASSING = Duration.ofSeconds(10);
 
-    /** The longest time between snapshots for which an alert counts as uninterrupted; longer than that between looks that no page needs. */
+    /**
+     * The longest time between snapshots for which an alert counts as uninterrupted; longer than the interval at which snapshots are taken
+     * while no page is open.
+     */
     private static final Duration PAUSE = Duration.ofSeconds(150);
 
-    /** The findings of doctor that tell the same as an alert, and more. */
+    /** The doctor's findings that say the same as an alert, and more. */
     private static final Map<String, List<String>> DOCTOR_TELLS = Map.of(
             "server-down", List.of("server-readable"),
             "shards-closed", List.of("shard-closed"),
@@ -60,13 +63,13 @@ final class ActiveAlerts {
     private final Map<String, Instant> since = new HashMap<>();
     private final Set<String> found = new HashSet<>();
 
-    /** The beginnings of alerts, as far as the catalog records them. */
+    /** The start times of alerts that the catalog has recorded. */
     private final Map<String, Instant> recorded = new HashMap<>();
 
-    /** The times before which alerts did not begin, as far as the catalog records them. */
+    /** The times before which alerts cannot have begun, according to the catalog. */
     private final Map<String, Instant> bounds = new HashMap<>();
 
-    /** The answers of the history, kept so that the catalog is asked once for each problem. */
+    /** The history's answers, kept so that the catalog is asked once for each problem. */
     private Map<Placed, Optional<Instant>> placed = Map.of();
 
     private Map<Placed, Optional<Instant>> placedNow = new HashMap<>();
@@ -82,7 +85,7 @@ final class ActiveAlerts {
         this.questions = questions;
     }
 
-    /** The problems first. */
+    /** The active alerts, problems first. */
     List<Map<String, Object>> of(InstallationSnapshot snapshot) {
         if (snapshot.at().minus(PAUSE).isAfter(last)) {
             since.clear();
@@ -112,7 +115,7 @@ final class ActiveAlerts {
                 .toList();
     }
 
-    /** Whether the last look found something new, or not what the one before it did, such as a problem of more shards. */
+    /** Whether the last snapshot showed anything new, or lacked anything that the one before showed, such as a problem of more shards. */
     boolean hasChanged() {
         return hasChanged;
     }
@@ -385,7 +388,7 @@ final class ActiveAlerts {
         recorded.put(key(check, "catalog", what), began);
     }
 
-    /** A shard is not in the wrong place before the map has placed it. */
+    /** Limits an alert's start time, since a shard cannot be misplaced before the map has placed it. */
     private void bound(InstallationSnapshot snapshot, String server, String check, String what, ShardSet shards) {
         Placed key = new Placed(snapshot.map().version(), server, shards);
         Optional<Instant> known = placed.get(key);

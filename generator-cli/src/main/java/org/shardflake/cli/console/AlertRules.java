@@ -62,7 +62,7 @@ final class AlertRules {
         return rule(check).group(3).equals("critical") ? Severity.PROBLEM : Severity.WARNING;
     }
 
-    /** The number, in the unit of the metric, above which the alert fires. */
+    /** The threshold above which the alert fires, in the unit of the metric. */
     double limit(String check) {
         Matcher limit = LIMIT.matcher(rule(check).group(2));
         if (!limit.find()) {

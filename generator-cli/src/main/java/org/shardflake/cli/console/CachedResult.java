@@ -9,7 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** The last result of a slow check, with its time, and whether the check is running now. Not thread-safe. */
+/** The last result of a slow check, its time, and whether the check is running now. Not thread-safe. */
 final class CachedResult {
 
     /** The computation of a result. */

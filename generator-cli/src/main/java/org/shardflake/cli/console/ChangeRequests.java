@@ -26,8 +26,8 @@ import org.shardflake.cli.output.JsonWriter;
 import org.shardflake.cli.watch.WebServer;
 
 /**
- * Handles the page's requests to change something: first a trial run of a command, then the user's answer to what it showed. To try a command out may
- * take longer than an answer in HTTP: the page is then given a ticket, and asks again with that.
+ * Handles the page's requests to change something: first a trial run of a command, then the user's answer to the question that it asked. To try
+ * a command out may take longer than an answer in HTTP: the page is then given a ticket, and asks again with that.
  */
 final class ChangeRequests implements AutoCloseable {
 
@@ -38,7 +38,7 @@ final class ChangeRequests implements AutoCloseable {
     private static final int MOST_BYTES = 256;
     private static final int MOST_WAITING = 32;
 
-    /** The time after which a request gets a ticket; shorter than an answer may take. */
+    /** The time after which a request is answered with a ticket; shorter than the limit on an answer. */
     private static final Duration SOON = Duration.ofSeconds(10);
 
     private final @Nullable Changes changes;
@@ -103,7 +103,7 @@ final class ChangeRequests implements AutoCloseable {
                         new Answer(403, Map.of("problem", "no request is pending under this number")));
     }
 
-    /** The answer, or a ticket for it. */
+    /** The answer, or a ticket for it if it takes longer. */
     private Answer soon(Future<Answer> asked) {
         try {
             return asked.get(SOON.toMillis(), TimeUnit.MILLISECONDS);
@@ -117,7 +117,7 @@ final class ChangeRequests implements AutoCloseable {
         }
     }
 
-    /** Keeps an answer until it is fetched; the oldest is dropped, but its command still runs and reports to all pages. */
+    /** Keeps an answer until it is fetched; the oldest answer is dropped, but its command still runs and reports to all pages. */
     private synchronized String keep(Future<Answer> asked) {
         String ticket = RunnableCommands.random();
         waiting.put(ticket, asked);

@@ -18,12 +18,12 @@ import org.shardflake.cli.console.Operator.Outcome;
 import org.shardflake.cli.console.Operator.Trial;
 
 /**
- * Changes by commands of the page: each is tried out and shown, then agreed to, then run, one at a time. Whoever agrees names what was
- * shown by a number that is good once, and what was shown must still be what would happen. Thread-safe.
+ * Changes that the page makes with commands: each is tried out and shown, then confirmed, then run, one at a time. Whoever agrees names what
+ * was shown by a number that is good once, and what was shown must still be what would happen. Thread-safe.
  */
 final class Changes implements AutoCloseable {
 
-    /** The number of open dialogs; the oldest is dropped. */
+    /** The maximum number of open dialogs; the oldest one is dropped. */
     private static final int MOST_SHOWN = 32;
 
     private static final int MOST_OUTPUT = 1 << 15;
@@ -39,7 +39,7 @@ final class Changes implements AutoCloseable {
     /** A trial run that was shown to a user. */
     private record Shown(String offer, ShownCommand command, Trial trial) {}
 
-    /** The answer to a request, with its status in HTTP. */
+    /** The answer to a request, with its HTTP status. */
     record Answer(int status, Map<String, Object> facts) {}
 
     /**
@@ -51,7 +51,7 @@ final class Changes implements AutoCloseable {
         this.told = told;
     }
 
-    /** Shows what an offered command would do. */
+    /** Runs an offered command on trial, and shows what it would do. */
     Answer tryOut(String offer) {
         synchronized (turn) {
             Optional<ShownCommand> command = offers.find(offer);
@@ -62,7 +62,7 @@ final class Changes implements AutoCloseable {
     }
 
     /**
-     * Runs what was shown.
+     * Runs a command that was shown and confirmed.
      *
      * @param number of what was shown
      * @param answer to the command's question
@@ -87,7 +87,7 @@ final class Changes implements AutoCloseable {
         }
     }
 
-    /** The trial run with this number; it can be taken once, unless the answer is no. */
+    /** The trial run with a number; it can be taken once, unless the answer is no. */
     private synchronized @Nullable Shown take(String number, String answer) {
         Shown found = shown.get(number);
         if (found != null && (found.trial().question().isEmpty() || operator.agrees(answer))) {
@@ -196,7 +196,7 @@ final class Changes implements AutoCloseable {
         }
     }
 
-    /** The last part of a command's output, passed on as it arrives. */
+    /** Keeps the last part of a command's output, and passes it on as it arrives. */
     private static final class Tail extends OutputStream {
 
         private final Consumer<String> told;

@@ -40,13 +40,13 @@ import org.shardflake.watch.Watch;
  */
 public final class Console implements AutoCloseable {
 
-    /** The number of pages that may be open at a time. */
+    /** The maximum number of open pages. */
     private static final int STREAMS = 16;
 
     /** The number of requests allowed in addition to the event streams. */
     private static final int OTHERS = 4;
 
-    /** The duration of an event stream, shorter than an answer may take; the page then reconnects. */
+    /** The duration of an event stream, shorter than the limit on an answer; the page then reconnects. */
     private static final Duration STREAM = Duration.ofSeconds(20);
 
     private static final Duration HEARTBEAT = Duration.ofSeconds(5);
@@ -54,7 +54,7 @@ public final class Console implements AutoCloseable {
     /** The minimum time between two runs of doctor when alerts change. */
     private static final Duration SETTLED = Duration.ofSeconds(10);
 
-    /** The time between looks while no page is open, so that a page that is opened has curves. */
+    /** The time between snapshots while no page is open, so that the charts of a newly opened page are not empty. */
     private static final Duration UNSEEN = Duration.ofMinutes(1);
 
     private static final String JSON = "application/json";
@@ -68,7 +68,7 @@ public final class Console implements AutoCloseable {
             "/uplot.css", "text/css; charset=utf-8",
             "/uplot.js", "text/javascript; charset=utf-8");
 
-    /** The files that are not ours: the library that draws charts, whose licence is in its jar. */
+    /** The files of the library that draws charts, whose licence is in its jar. */
     private static final Map<String, String> LIBRARY =
             Map.of("/uplot.css", "uPlot.min.css", "/uplot.js", "uPlot.iife.min.js");
 
@@ -140,7 +140,7 @@ public final class Console implements AutoCloseable {
     }
 
     /**
-     * Begins to serve.
+     * Starts the console.
      *
      * @param address of localhost
      * @param watch who is asked; left open
@@ -178,7 +178,7 @@ public final class Console implements AutoCloseable {
         return server.address();
     }
 
-    /** The path that the page is opened at, with its token, once; a secret. */
+    /** The path for opening the page, with a token that works once; a secret. */
     public String entrance() {
         return "%s?token=%s".formatted(door.root(), door.token());
     }
@@ -286,7 +286,7 @@ public final class Console implements AutoCloseable {
         }
     }
 
-    /** Tells a page that receives no events whether another one may be opened. */
+    /** Tells a page without an event stream whether another page may be opened. */
     private void room(HttpExchange exchange) throws IOException {
         boolean isFull = streams.availablePermits() == 0;
         WebServer.say(

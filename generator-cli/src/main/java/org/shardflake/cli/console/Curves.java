@@ -27,25 +27,25 @@ import org.shardflake.move.MoveShard;
 import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.ServerSnapshot;
 
-/** The figures of servers in the last hour, in steps for the page's charts. Not thread-safe. */
+/** The figures of servers in the last hour, in steps, for the page's charts. Not thread-safe. */
 final class Curves {
 
     private static final Duration HOUR = Duration.ofHours(1);
 
-    /** The time between two points: an hour has 360. */
+    /** The time between two points; an hour has 360 of them. */
     private static final Duration STEP = Duration.ofSeconds(10);
 
-    /** The time between two points above which nothing is known of what was between. */
+    /** The time between two points above which the chart has a gap. */
     private static final Duration GAP = Duration.ofSeconds(150);
 
-    /** The number of servers up to which each has a curve. More could not be told apart. */
+    /** The number of servers up to which each has its own curve. More could not be told apart. */
     private static final int MOST_SERVERS = 8;
 
     private final Deque<Point> points = new ArrayDeque<>();
     private final Map<Instant, Double> pauses = new TreeMap<>();
     private @Nullable LoadSample before;
 
-    /** The figures of one server at a time. */
+    /** The figures of one server at one time. */
     private record Figures(
             @Nullable ShardRate rate,
             double connections,
@@ -53,7 +53,7 @@ final class Curves {
 
     private record Point(Instant at, Map<String, Figures> servers) {}
 
-    /** Takes a look into account. Returns whether there is a new point. */
+    /** Adds a snapshot. Returns whether there is a new point. */
     boolean add(InstallationSnapshot snapshot) {
         addPauses(snapshot);
         Point last = points.peekLast();
@@ -106,7 +106,7 @@ final class Curves {
         }
     }
 
-    /** All curves. A value that is not known is null. */
+    /** All curves, as facts for the page. A value that is not known is null. */
     Map<String, Object> facts() {
         Map<String, Object> facts = new LinkedHashMap<>();
         TreeSet<String> servers = new TreeSet<>();

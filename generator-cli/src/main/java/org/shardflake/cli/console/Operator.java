@@ -8,20 +8,20 @@ import java.io.OutputStream;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 
-/** Runs commands for the console: those that it shows, as a terminal would. Thread-safe. */
+/** Runs the commands that the console shows, as a terminal would. Thread-safe. */
 public interface Operator {
 
     /** Whether a command changes something and can be run as shown. */
     boolean canRun(CliCommand command);
 
-    /** Finds out what a command would do. Changes nothing. */
+    /** Finds out what a command would do, without changing anything. Changes nothing. */
     Trial tryOut(ShownCommand command);
 
-    /** Whether an answer agrees to a command's question, as in a terminal. */
+    /** Whether an answer confirms a command's question, as in a terminal. */
     boolean agrees(String answer);
 
     /**
-     * Records in the map's history that a command is run, and from where; or how it ended.
+     * Records in the map's history that a command is started, and from where, or how it ended.
      *
      * @throws ShardflakeException if the catalog does not take it
      */
@@ -45,7 +45,7 @@ public interface Operator {
     record Trial(String command, String output, String question, Outcome outcome) {}
 
     /**
-     * The end of a command: exit code, meaning, and whether it was refused.
+     * The end of a command: its exit code, what that means, and whether the command was refused.
      *
      * @param meaning what its help says of the exit code
      * @param isRefusal whether a command that ends so when tried out would be refused

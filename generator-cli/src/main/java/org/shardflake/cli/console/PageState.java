@@ -11,10 +11,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
 
-/** The current content of the page, as one JSON text for each part, and the number of open pages. Thread-safe. */
+/** The current content of the page, one JSON text per part, and the number of open pages. Thread-safe. */
 final class PageState {
 
-    /** A time without requests after which a page counts as closed; longer than a page takes to reconnect. */
+    /** The time without requests after which a page counts as closed; longer than a page takes to reconnect. */
     private static final long PAUSE = Duration.ofSeconds(10).toNanos();
 
     private final Set<String> passing;
@@ -49,12 +49,12 @@ final class PageState {
         left = System.nanoTime();
     }
 
-    /** Wakes the waiting thread to check its time again. */
+    /** Makes the waiting thread check its time again. */
     synchronized void wake() {
         notifyAll();
     }
 
-    /** Wakes all waiting threads and ends their waiting. */
+    /** Wakes all waiting threads, and ends their waits. */
     synchronized void close() {
         closed = true;
         notifyAll();
@@ -65,7 +65,7 @@ final class PageState {
     }
 
     /**
-     * Waits until a page is open and the given time has come, or until the end.
+     * Waits until a page is open and the given time has come, or until the state is closed.
      *
      * @param unseen the time for which it waits in vain for a page
      */

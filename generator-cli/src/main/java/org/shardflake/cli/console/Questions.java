@@ -14,11 +14,11 @@ import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.move.MoveStatus;
 
-/** The queries that the console runs through commands, so that both give the same answers. */
+/** The console's queries, which commands answer, so that both give the same answers. */
 public interface Questions {
 
     /**
-     * The findings of doctor; takes seconds.
+     * The doctor's findings; takes seconds.
      *
      * @throws ShardflakeException if it cannot be found out
      */
@@ -39,7 +39,8 @@ public interface Questions {
     List<Map<String, Object>> history();
 
     /**
-     * When the shard map first gave a server one of some shards, or gave it to another; empty if one of them has been in its place from the beginning.
+     * The time when the shard map first gave a server one of some shards, or gave one to another server; empty if one of the shards has been in
+     * its place from the beginning.
      *
      * @throws ShardflakeException if the catalog cannot be read
      */
@@ -48,9 +49,9 @@ public interface Questions {
     /** The facts of a move. */
     Map<String, Object> move(MoveStatus status);
 
-    /** The reader of public ids, if there is a key. */
+    /** The reader of public ids, if a key is set. */
     Optional<PublicIds> publicIds();
 
-    /** A whole command to copy. */
+    /** The complete text of a command, to copy. */
     ShownCommand command(CliCommand command);
 }

@@ -14,7 +14,7 @@ import org.shardflake.load.ShardCounters;
 import org.shardflake.load.ShardRate;
 import org.shardflake.watch.InstallationSnapshot;
 
-/** Rates over the last looks. A session reports what it did only now and then, so a few seconds are too short. Not thread-safe. */
+/** The rates over the latest snapshots. A session reports what it did only now and then, so a few seconds are too short. Not thread-safe. */
 final class Rates {
 
     private static final long WINDOW = Duration.ofSeconds(10).toNanos();
@@ -43,7 +43,7 @@ final class Rates {
         return samples.stream().skip(1).findFirst().orElseThrow();
     }
 
-    /** The counters of all shards where the map has them. */
+    /** The counters of all shards on the servers where the map has them. */
     static LoadSample sample(InstallationSnapshot snapshot, long now) {
         return new LoadSample(counters(snapshot, now), Map.of());
     }
@@ -67,7 +67,7 @@ final class Rates {
                 && snapshot.map().server(shard).name().equals(server);
     }
 
-    /** The rates of shards, except for those whose rate is unknown. */
+    /** The rates of shards, without those whose rate is unknown. */
     Map<Integer, ShardRate> shards() {
         return shards;
     }

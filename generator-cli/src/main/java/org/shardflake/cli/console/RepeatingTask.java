@@ -8,10 +8,10 @@ import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A task that runs once at the start, and then repeatedly while a page is open, in its own thread. */
+/** A task on its own thread that runs at the start, and then repeatedly while a page is open. */
 final class RepeatingTask {
 
-    /** The factor by which the task pauses longer than it ran, so that it does not keep its servers busy. */
+    /** The factor by which a pause is longer than the run before it, so that the task does not keep servers busy. */
     private static final int REST = 5;
 
     private static final Duration MOST_REST = Duration.ofSeconds(3);
@@ -45,7 +45,7 @@ final class RepeatingTask {
         thread.setDaemon(true);
     }
 
-    /** Makes it run also while no page is open, with this pause. */
+    /** Makes the task run also while no page is open, with a longer pause. */
     RepeatingTask alsoUnseen(Duration longer) {
         unseen = longer;
         return this;
@@ -55,7 +55,7 @@ final class RepeatingTask {
         thread.start();
     }
 
-    /** Begins the next one now, or once the one in progress has ended, but not sooner after the last than this. */
+    /** Starts the next run now, or when the current one has ended, but not before this much time has passed since the last run. */
     synchronized void hurry(Duration rest) {
         hurriedRest = rest;
         next = Math.min(next, ended + rest.toNanos());

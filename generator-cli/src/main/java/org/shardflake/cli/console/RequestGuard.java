@@ -26,7 +26,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class RequestGuard {
 
-    /** A name that an attacker's DNS can give this machine's address would be another. The port may be that of a tunnel. */
+    /**
+     * Matches the names and addresses of this machine that a request may be sent to; an attacker's DNS can give this machine's address only to
+     * other names. The port may be that of a tunnel.
+     */
     private static final Pattern LOCAL_HOST =
             Pattern.compile("(?:localhost|127(?:\\.[0-9]{1,3}){3}|\\[::1])(?::[0-9]{1,5})?", Pattern.CASE_INSENSITIVE);
 
@@ -35,8 +38,8 @@ final class RequestGuard {
     private static final int BYTES = 24;
 
     /**
-     * A token that is new with each start, so that the cookie does not go to another service at this address or another tunnel: a browser does not
-     * tell ports apart.
+     * A path that is new with each start, so that the cookie is not sent to another service at this address or tunnel: browsers ignore ports in
+     * cookies.
      */
     private final String place = random(6);
 
@@ -59,7 +62,7 @@ final class RequestGuard {
         return "/" + place + "/";
     }
 
-    /** The cookie of a client that came with the token. */
+    /** The cookie for a client that has presented the token. */
     String newCookie() {
         return "%s=%s; Path=%s; HttpOnly; SameSite=Strict".formatted(cookie(), session, root());
     }
@@ -68,7 +71,7 @@ final class RequestGuard {
         return "shardflake_console_" + place;
     }
 
-    /** The reason to refuse a request for any path, if there is one. */
+    /** The reason to refuse a request, whatever its path; empty if there is none. */
     Optional<String> refuse(HttpExchange exchange) {
         Headers headers = exchange.getRequestHeaders();
         List<String> hosts = headers.getOrDefault("Host", List.of());
@@ -85,8 +88,8 @@ final class RequestGuard {
     }
 
     /**
-     * Why a request that would change something is refused, beside what {@link #refuse} looks at: it has to say where it comes from, and
-     * to have a header that the script of another site cannot send without asking first, which is not answered.
+     * The reason, in addition to those of {@link #refuse}, to refuse a request that would change something: it must name its origin, and have a
+     * header that another site's script cannot send without asking first, which is not answered.
      */
     static Optional<String> refuseChange(HttpExchange exchange) {
         Headers headers = exchange.getRequestHeaders();
@@ -97,7 +100,7 @@ final class RequestGuard {
         return isOwn ? Optional.empty() : Optional.of("only the page of the console can change something");
     }
 
-    /** A link to the page, which may be anywhere; it still needs the token. */
+    /** Whether a request follows a link to the page, which may be on any site; the token is still needed. */
     private boolean isLink(HttpExchange exchange) {
         return exchange.getRequestMethod().equals("GET")
                 && exchange.getRequestURI().getPath().equals(root())

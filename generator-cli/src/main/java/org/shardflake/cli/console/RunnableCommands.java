@@ -15,9 +15,7 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 import org.shardflake.CliCommand;
 
-/**
- * The commands that the page shows and may have run. The page names them by a number, so that it can ask for no other. Thread-safe.
- */
+/** The commands that the page shows and may run. The page names them by a number, so that it can ask for no other. Thread-safe. */
 final class RunnableCommands {
 
     private final Predicate<CliCommand> canRun;
@@ -31,12 +29,12 @@ final class RunnableCommands {
         this.canRun = canRun;
     }
 
-    /** A number that cannot be guessed. */
+    /** A number that cannot be guessed, for naming a command. */
     static String random() {
         return RequestGuard.random(16);
     }
 
-    /** Takes the commands that a part of the page shows now. A command that returns later has another number. */
+    /** Sets the commands that a part of the page shows now. A command that returns later has another number. */
     synchronized void show(String part, Collection<ShownCommand> commands) {
         shown.put(part, commands);
         Set<ShownCommand> all =
@@ -48,7 +46,7 @@ final class RunnableCommands {
                 .forEach(command -> numbers.put(command, random()));
     }
 
-    /** The numbers by the commands. */
+    /** The numbers of all shown commands, by command. */
     synchronized Map<String, Object> all() {
         Map<String, Object> all = new TreeMap<>();
         numbers.forEach((command, number) -> all.put(command.text(), number));
@@ -63,7 +61,7 @@ final class RunnableCommands {
                 .findFirst();
     }
 
-    /** The commands in facts of the page, which has each alone or with what it does. */
+    /** The commands in the page's facts, which contain each alone or with its effect. */
     static List<ShownCommand> in(List<Map<String, Object>> facts) {
         List<ShownCommand> commands = new ArrayList<>();
         for (Map<String, Object> fact : facts) {

@@ -23,10 +23,13 @@ import org.shardflake.ShardPlacement;
 import org.shardflake.ShardflakeId;
 import org.shardflake.move.Move;
 
-/** Finds what a text may mean: a shard, a uid, an id in one of its forms, or a text key. A text key is the last reading, since any text may be one. */
+/**
+ * Finds what a text may stand for: a shard, a uid, an id in one of its forms, or a text key. A text key is the last reading, since any text may
+ * be one.
+ */
 final class Search {
 
-    /** The maximum length of a search; longer texts are not keys that anyone types. */
+    /** The maximum length of a search; nobody types longer keys. */
     static final int MOST_CHARACTERS = 200;
 
     private static final Pattern SHARD = Pattern.compile("(?:shard[_ ]?)?0*([0-9]{1,4})");
@@ -34,7 +37,7 @@ final class Search {
     private static final Pattern UUIDS = Pattern.compile("(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}");
     private static final int BUSIEST = 3;
 
-    /** A server's clock may be ahead of ours. */
+    /** The time by which a server's clock may be ahead of this machine's. */
     private static final Duration AHEAD = Duration.ofDays(1);
 
     private final View view;
@@ -86,7 +89,7 @@ final class Search {
         }
     }
 
-    /** An id that was made in a shard there is, after the epoch and not in the future; almost any other text would decode to something. */
+    /** Adds an id if its shard exists and its time is after the epoch and not in the future; almost any text would decode to something. */
     private void id(String as, Supplier<ShardflakeId> parse) {
         ShardflakeId id;
         try {
@@ -143,7 +146,7 @@ final class Search {
         return facts;
     }
 
-    /** The shards before and after it, and those that its server is busiest with. */
+    /** The shards before and after a shard, and the busiest shards of its server. */
     private List<Map<String, @Nullable Object>> neighbours(int shard) {
         List<Map<String, @Nullable Object>> neighbours = new ArrayList<>();
         if (shard > 0) {

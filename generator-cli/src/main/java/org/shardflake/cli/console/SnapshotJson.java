@@ -23,7 +23,7 @@ import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.PlacementState;
 import org.shardflake.watch.ServerSnapshot;
 
-/** A snapshot as JSON for the page. It has the addresses of servers, but no passwords. */
+/** Writes a snapshot as JSON for the page. It has the addresses of servers, but no passwords. */
 final class SnapshotJson {
 
     private static final StreamStatus UNKNOWN = new StreamStatus(false, 0, 0, 0, "");
@@ -38,7 +38,7 @@ final class SnapshotJson {
         this.questions = questions;
     }
 
-    /** The installation and its servers. */
+    /** The facts about the installation and its servers. */
     Map<String, Object> now() {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("at", snapshot.at().toString());
@@ -80,7 +80,7 @@ final class SnapshotJson {
         return facts;
     }
 
-    /** The total size of all shards, or null until the last of their sizes is read. */
+    /** The total size of all shards, or null until all sizes have been read. */
     private static @Nullable Long bytes(ServerSnapshot seen) {
         List<ServerSnapshot.Load> loads =
                 seen.shards().values().stream().map(ServerSnapshot.Shard::load).toList();
@@ -89,7 +89,7 @@ final class SnapshotJson {
                 : null;
     }
 
-    /** The shards, in the order of their numbers. */
+    /** The facts about shards, in the order of their numbers. */
     Map<String, Object> shards() {
         List<Server> servers = snapshot.map().servers();
         Map<String, Integer> positions = new LinkedHashMap<>();

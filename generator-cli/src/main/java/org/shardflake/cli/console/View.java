@@ -12,7 +12,7 @@ import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.ServerSnapshot;
 
 /**
- * One snapshot, with the rates up to it.
+ * A snapshot, with the rates up to its time.
  *
  * @param shards without those whose rate cannot be known
  * @param servers likewise
@@ -23,14 +23,14 @@ record View(InstallationSnapshot snapshot, Map<Integer, ShardRate> shards, Map<S
         return snapshot.map().sharding().shardCount();
     }
 
-    /** A shard where the map has it, if its server answers and has it. */
+    /** A shard on the server that the map gives it, if that server answers and has the shard. */
     Optional<ServerSnapshot.Shard> shard(int shard) {
         return Optional.ofNullable(
                         snapshot.servers().get(snapshot.map().server(shard).name()))
                 .map(server -> server.shards().get(shard));
     }
 
-    /** The size of a shard's tables with their indexes, if it was read. */
+    /** The size of a shard's tables with their indexes, if known. */
     OptionalLong bytes(int shard) {
         return shard(shard)
                 .map(ServerSnapshot.Shard::load)

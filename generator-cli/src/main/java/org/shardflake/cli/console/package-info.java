@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** A page for operators. Begin with {@link org.shardflake.cli.console.Console}. */
+/** The console: a web page for operators. Begin with {@link org.shardflake.cli.console.Console}. */
 @NullMarked
 package org.shardflake.cli.console;
 

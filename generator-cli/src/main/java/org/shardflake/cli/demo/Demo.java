@@ -16,8 +16,8 @@ import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.router.ShardRouter;
 
 /**
- * Starts two embedded servers, deploys two tables to every shard, fills them, checks what the servers then hold, and moves shards
- * from one to the other under load. Leaves nothing behind, even when interrupted.
+ * Starts two embedded servers, deploys two tables to every shard, fills them, checks their contents, and moves shards from one server to the
+ * other under load. Leaves nothing behind, even when interrupted.
  */
 public final class Demo {
 
@@ -29,7 +29,7 @@ public final class Demo {
         this.progress = progress;
     }
 
-    /** Runs everything and returns the results. */
+    /** Runs the demo and returns the results. */
     public DemoReport run() throws SQLException, InterruptedException {
         Sharding sharding = new Sharding(settings.shards());
         try (PostgresCluster cluster = startServers()) {

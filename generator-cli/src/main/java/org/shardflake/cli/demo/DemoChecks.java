@@ -108,7 +108,7 @@ final class DemoChecks {
         }
     }
 
-    /** Keeps three ids, each with equal probability. */
+    /** Keeps three of all ids, each with equal probability. */
     private void sample(long id) {
         if (samples.size() < SAMPLES) {
             samples.add(id);

@@ -25,7 +25,7 @@ final class DemoInstallation {
     private final String database;
     private final ShardMap map;
 
-    /** Lays the shards out in turn over the servers. */
+    /** Assigns shards to the servers in turn. */
     DemoInstallation(List<PostgresServer> servers, String database, Sharding sharding) {
         this.servers = servers;
         this.database = database;
@@ -37,7 +37,7 @@ final class DemoInstallation {
         return new Server(server.name(), server.jdbcUrl(database).replaceFirst("^jdbc:", ""));
     }
 
-    /** The servers with the shards they get. */
+    /** The servers, each with its shards. */
     List<DemoServer> servers() {
         return servers.stream()
                 .map(server -> new DemoServer(
@@ -56,7 +56,7 @@ final class DemoInstallation {
         return installation;
     }
 
-    /** The caller closes it. */
+    /** Opens a router, which the caller closes. */
     ShardRouter router() {
         PostgresServer first = servers.get(0);
         return ShardRouter.builder()

@@ -34,7 +34,7 @@ final class DemoLoad {
         this.progress = progress;
     }
 
-    /** The number of rows written and the seconds it took. */
+    /** The number of rows written, and the seconds taken. */
     record Written(long rows, double seconds) {}
 
     Written write(List<DemoServer> servers, int rows) throws SQLException, InterruptedException {
@@ -81,7 +81,7 @@ final class DemoLoad {
         return some;
     }
 
-    /** Cycles through the shards, a batch each time, until all uids are written. */
+    /** Goes through the shards in cycles, a batch each time, until all uids are written. */
     private void writeShards(List<Integer> shards, Map<Integer, List<Long>> uidsByShard, Progress writing)
             throws SQLException {
         boolean more = true;

@@ -34,7 +34,7 @@ import org.shardflake.move.server.MoveServer;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
 
-/** Moves shards from the first server to the second while threads write to them, and measures what the writers notice. */
+/** Moves shards from the first server to the second while threads write to them, and measures the effect on the writers. */
 public final class DemoMove {
 
     private static final int SHARDS = 20;
@@ -124,7 +124,7 @@ public final class DemoMove {
         return await(longest);
     }
 
-    /** Writes every millisecond, and returns the longest time between two acknowledged writes. */
+    /** Writes every millisecond; returns the longest time between two acknowledged writes. */
     private Duration probe(int shard) throws InterruptedException {
         long longest = 0;
         insert(shard);

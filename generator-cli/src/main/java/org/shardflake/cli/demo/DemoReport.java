@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.shardflake.IdLayout;
 
 /**
- * The demo's findings on its servers.
+ * The results of the demo's checks.
  *
  * @param rows rows read
  * @param rowsMissing rows written minus rows read
@@ -35,7 +35,10 @@ public record DemoReport(
         List<Long> samples,
         Optional<DemoMove.Result> move) {
 
-    /** An id is drawn within 4 ms of the clock; a busy machine may take a while from there to created_at. */
+    /**
+     * The allowed difference between an id's time and created_at: an id is drawn within 4 ms of the clock, but a busy machine may take a while
+     * from there.
+     */
     private static final long ALLOWED_DIFFERENCE_MILLIS = 1000;
 
     /** The rows read from a server. */
@@ -51,12 +54,12 @@ public record DemoReport(
                 && timesAgree();
     }
 
-    /** Whether the time bits are right. */
+    /** Whether the times in ids are right. */
     public boolean timesAgree() {
         return largestDifferenceMillis < ALLOWED_DIFFERENCE_MILLIS;
     }
 
-    /** Whether no row was lost on the move, and no writer met an error. */
+    /** Whether the move lost no row, and no writer met an error. */
     public boolean movedWell() {
         return move.map(result -> result.lost() == 0 && result.errors() == 0).orElse(true);
     }

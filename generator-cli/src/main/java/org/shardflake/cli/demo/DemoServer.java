@@ -10,7 +10,7 @@ import java.util.List;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.server.ServerUrl;
 
-/** A server, its database for the demo, and the shards it holds. */
+/** A server, with the demo's database and shards on it. */
 record DemoServer(PostgresServer server, String database, List<Integer> shards) {
 
     String name() {

@@ -15,7 +15,7 @@ public record DemoSettings(int shards, int rows) {
     static final int SERVERS = 2;
     static final int THREADS_PER_SERVER = 2;
 
-    /** Refuses settings that cannot be run or would show nothing. */
+    /** Refuses settings that cannot work or would show nothing. */
     public DemoSettings {
         if (shards < SERVERS || shards > 8192) {
             throw new IllegalArgumentException("shards %s is out of range %s..8192".formatted(shards, SERVERS));

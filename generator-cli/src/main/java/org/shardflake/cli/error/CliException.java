@@ -22,7 +22,7 @@ public final class CliException extends ShardflakeException {
         super(kind, message, hint, cause);
     }
 
-    /** A command line that is wrong whatever the state of the servers. */
+    /** A command line that is wrong, whatever the state of the servers. */
     public static CliException usage(String message) {
         return new CliException(Kind.USAGE, message, null);
     }

@@ -6,14 +6,14 @@ package org.shardflake.cli.error;
 
 import java.util.Locale;
 
-/** Lines of messages, short enough for a terminal and a log. */
+/** Shortens lines of messages for terminals and logs. */
 public final class ErrorLines {
 
     private static final int LONGEST = 500;
 
     private ErrorLines() {}
 
-    /** A line, without its end if it is too long. */
+    /** The line, cut off if it is too long. */
     public static String abbreviated(String line) {
         if (line.length() <= LONGEST) {
             return line;

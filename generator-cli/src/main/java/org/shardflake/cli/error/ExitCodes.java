@@ -16,10 +16,10 @@ public final class ExitCodes {
     public static final int PRECONDITION = 4;
     public static final int VERIFICATION = 5;
 
-    /** A shell's code for a program ended by Ctrl-C. */
+    /** The exit code, as in shells, of a program ended by Ctrl-C. */
     public static final int INTERRUPTED = 128 + 2;
 
-    /** A shell's code for a program ended by SIGPIPE, as when {@code head} has read enough. */
+    /** The exit code, as in shells, of a program ended by SIGPIPE, as when {@code head} has read enough. */
     public static final int BROKEN_PIPE = 128 + 13;
 
     private ExitCodes() {}

@@ -21,7 +21,7 @@ public final class FileFailure {
         return new CliException(Kind.FAILURE, "cannot %s %s: %s".formatted(verb, file, reason(e)), null, e);
     }
 
-    /** The text of a file that the user named. */
+    /** Reads a text file that the user has named. */
     public static String read(Path file) {
         try {
             return Files.readString(file);
@@ -30,7 +30,7 @@ public final class FileFailure {
         }
     }
 
-    /** The reason why a file cannot be read or written, in the words of this command. */
+    /** The reason why a file cannot be read or written, in this command's words. */
     public static String reason(IOException e) {
         if (e instanceof NoSuchFileException) {
             return "no such file or directory";

@@ -24,7 +24,7 @@ import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** An installation on a local cluster: each server has a database app, and the first one has the catalog as well. */
+/** An installation on a local cluster: each server has a database {@code app}, and the first server also has the catalog. */
 public final class LocalInstallation {
 
     private static final String DATABASE = "app";
@@ -40,27 +40,27 @@ public final class LocalInstallation {
         return new LocalInstallation(LocalCluster.in(directory));
     }
 
-    /** The directory of its files. */
+    /** The directory of the cluster's files. */
     public Path directory() {
         return cluster.directory();
     }
 
-    /** The servers of this cluster, running or not. */
+    /** The servers of the cluster, running or not. */
     public List<LocalServer> servers() {
         return cluster.servers();
     }
 
-    /** The server that has the catalog, if the installation was ever started. */
+    /** The server with the catalog, if the installation was ever started. */
     public Optional<LocalServer> home() {
         return servers().stream().findFirst();
     }
 
-    /** The URL of its catalog, if it was ever started. */
+    /** The URL of the catalog, if the installation was ever started. */
     public Optional<String> catalog() {
         return home().map(LocalInstallation::uri);
     }
 
-    /** The URL of a server's shards. */
+    /** The URL of a server's database with the shards. */
     public static String uri(LocalServer server) {
         return server.uri(DATABASE);
     }

@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.shardflake.Server;
 
-/** The shard map as text: a cell for each shard, in the colour of its server, or with its letter where there are no colours. */
+/** The shard map as text: a cell for each shard, in its server's colour, or with its server's letter without colours. */
 public final class MapCells {
 
     /** Twelve of a terminal's 256 colours that most people can tell apart, including most who are colour-blind. */

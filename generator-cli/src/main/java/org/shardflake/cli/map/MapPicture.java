@@ -24,7 +24,7 @@ public record MapPicture(ShardMap map, Map<Integer, Long> bytes, Map<String, Sha
         return !bytes.isEmpty();
     }
 
-    /** The total over all shards of a server. */
+    /** The total size of a server's shards. */
     public long bytes(String server) {
         return map.shards(map.server(server)).stream()
                 .mapToLong(shard -> bytes.getOrDefault(shard, 0L))

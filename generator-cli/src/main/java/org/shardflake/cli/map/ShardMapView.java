@@ -23,7 +23,7 @@ public final class ShardMapView {
 
     private ShardMapView() {}
 
-    /** The whole map, with the size and the load of each server's shards if requested. */
+    /** The facts about a whole map, with the sizes and loads of each server's shards if requested. */
     public static Map<String, Object> facts(MapPicture picture, boolean sizes, boolean rates) {
         Map<String, Object> facts = facts(picture.map());
         if (sizes) {
@@ -65,7 +65,7 @@ public final class ShardMapView {
                 .orElse("-");
     }
 
-    /** The whole map. */
+    /** The facts about a whole map. */
     public static Map<String, Object> facts(ShardMap map) {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("version", map.version());
@@ -76,7 +76,7 @@ public final class ShardMapView {
         return facts;
     }
 
-    /** Each of its servers, by name. */
+    /** The facts about each server of a map, by name. */
     public static List<Map<String, Object>> servers(ShardMap map) {
         return map.servers().stream().map(server -> facts(map, server)).toList();
     }
@@ -97,7 +97,7 @@ public final class ShardMapView {
         return table(map, Map.of());
     }
 
-    /** The map, with more columns. */
+    /** The map as a table, with additional columns. */
     private static String table(ShardMap map, Map<String, Function<Server, String>> columns) {
         boolean hasApplicationUrls = hasApplicationUrls(map);
         List<String> headers = new ArrayList<>(List.of("SERVER", "COUNT"));
@@ -120,7 +120,7 @@ public final class ShardMapView {
         return head(map) + table;
     }
 
-    /** Whether any server has a URL for applications, which a table then shows. */
+    /** Whether any server has a URL for applications, so that a table needs a column for it. */
     public static boolean hasApplicationUrls(ShardMap map) {
         return map.servers().stream().anyMatch(server -> server.applicationUrl().isPresent());
     }

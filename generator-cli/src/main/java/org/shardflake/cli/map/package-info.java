@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** Pictures of the shard map. */
+/** Pictures and tables of the shard map. */
 @NullMarked
 package org.shardflake.cli.map;
 

@@ -7,7 +7,7 @@ package org.shardflake.cli.output;
 import java.time.Duration;
 import java.util.Locale;
 
-/** Amounts in words, with their units. */
+/** Writes amounts with their units. */
 public final class Amounts {
 
     private static final int ALWAYS_WHOLE = 100;
@@ -32,7 +32,7 @@ public final class Amounts {
                 : "%s min %s s".formatted(duration.toMinutes(), duration.toSecondsPart());
     }
 
-    /** A rate per second, without the unit. */
+    /** A rate per second, as text without the unit. */
     public static String rate(double rate) {
         return tenths(rate) == 0 || rate >= ALWAYS_WHOLE
                 ? String.format(Locale.ROOT, "%,d", Math.round(rate))

@@ -10,12 +10,12 @@ import java.util.List;
 import java.util.Map;
 import org.shardflake.compare.TableDifference;
 
-/** The rows that differ in shards, as facts. */
+/** Writes the rows that differ in shards as facts. */
 public final class Differences {
 
     private Differences() {}
 
-    /** The differences by shard, in words. */
+    /** The facts about differences, by shard. */
     public static Map<String, Object> facts(Map<Integer, List<TableDifference>> differences) {
         Map<String, Object> facts = new LinkedHashMap<>();
         differences.forEach((shard, tables) -> facts.put(
@@ -24,7 +24,7 @@ public final class Differences {
         return facts;
     }
 
-    /** The rows by their keys, up to a thousand of all shards. */
+    /** The differing rows by their keys, up to a thousand of all shards. */
     public static List<Map<String, Object>> rows(Map<Integer, List<TableDifference>> differences) {
         List<Map<String, Object>> rows = new ArrayList<>();
         differences.forEach((shard, tables) -> tables.forEach(table -> {

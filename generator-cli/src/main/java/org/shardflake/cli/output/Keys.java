@@ -34,7 +34,7 @@ public final class Keys implements AutoCloseable {
         }
     }
 
-    /** Waits, and returns whether the display should end because {@code q} was pressed. */
+    /** Waits; returns whether the display should end because {@code q} was pressed. */
     public boolean quits(long millis) throws InterruptedException {
         if (terminal == null) {
             Thread.sleep(millis);

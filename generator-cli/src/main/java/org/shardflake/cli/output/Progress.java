@@ -26,13 +26,13 @@ public final class Progress implements AutoCloseable {
     private static final long KIB = 1 << 10;
     private static final long MIB = 1 << 20;
 
-    /** The least amount, in bytes, that is shown in MiB. */
+    /** The smallest amount, in bytes, that is shown in MiB. */
     private static final long MANY = 10 * MIB;
 
-    /** The least part of the work from which the rest can be estimated. */
+    /** The smallest part of the work from which the rest can be estimated. */
     private static final double LEAST_PART = 0.05;
 
-    /** The least share of the whole that bytes count for, since the last of them take the longest. */
+    /** The smallest part of bytes from which the rest can be estimated, larger because the last bytes take longest. */
     private static final double LEAST_PART_OF_BYTES = 0.2;
 
     private final PrintWriter err;
@@ -45,7 +45,7 @@ public final class Progress implements AutoCloseable {
     private final AtomicLong done = new AtomicLong();
     private final AtomicLong nextLine = new AtomicLong(System.nanoTime() + NANOS_BETWEEN_LINES);
 
-    /** Starts to show progress, one task after another. */
+    /** Creates the progress of tasks, one after another. */
     @FunctionalInterface
     public interface Factory {
         Progress start(String task, long total);
@@ -61,12 +61,12 @@ public final class Progress implements AutoCloseable {
         this.bar = bar == null ? null : bar.setEtaFunction(this::timeLeft).build();
     }
 
-    /** Progress as lines on {@code err}, or as a bar on the terminal that stderr is. */
+    /** Progress in lines on {@code err}, or as a bar if stderr is a terminal. */
     public static Factory on(PrintWriter err, boolean terminal) {
         return (task, total) -> new Progress(err, task, total, LEAST_PART, terminal ? bar(task, total) : null);
     }
 
-    /** Progress as a bar on the terminal that stderr is, or else as lines, and none if it ends before the first is due. */
+    /** Progress as a bar if stderr is a terminal, or otherwise in lines, with none if the work ends before the first is due. */
     static Progress quietly(PrintWriter err, String task, long total) {
         Progress progress = new Progress(err, task, total, LEAST_PART, isTerminal() ? bar(task, total) : null);
         progress.isQuiet = true;
@@ -74,8 +74,8 @@ public final class Progress implements AutoCloseable {
     }
 
     /**
-     * Progress in bytes, with a bar that shows MiB, or KiB of little, if stderr is a terminal. What is left is told once a fifth is done,
-     * or at the {@link #known first part} that is.
+     * Progress in bytes, with a bar in MiB (KiB for small amounts) if stderr is a terminal. What is left is told once a fifth is done, or at
+     * the {@link #known first part} that is.
      */
     public static Progress ofBytes(PrintWriter err, String task, long bytes) {
         ProgressBarBuilder bar = null;
@@ -87,7 +87,7 @@ public final class Progress implements AutoCloseable {
         return new Progress(err, task, bytes, LEAST_PART_OF_BYTES, bar);
     }
 
-    /** Makes commands of this process leave the terminal alone, without progress bars or questions, since they run for a page. */
+    /** Makes commands of this process show neither progress bars nor questions, since they run on behalf of a page. */
     public static void leaveTerminal() {
         isForPages = true;
     }
@@ -97,7 +97,7 @@ public final class Progress implements AutoCloseable {
         return !isForPages && !"dumb".equals(System.getenv("TERM")) && hasTerminal();
     }
 
-    /** Whether there is a terminal; before JDK 22 a console exists only on a terminal, later it always exists and can be asked. */
+    /** Whether there is a terminal; before JDK 22 only a terminal had a console, while later the console has to be asked. */
     @SuppressWarnings("SystemConsoleNull")
     private static boolean hasTerminal() {
         Console console = System.console();
@@ -121,7 +121,7 @@ public final class Progress implements AutoCloseable {
                 .setConsumer(new ConsoleProgressBarConsumer(System.err, BAR_WIDTH));
     }
 
-    /** Marks the pace so far as typical of the rest, unless hardly anything is done. */
+    /** Takes the pace so far as typical of the rest, unless hardly anything is done. */
     public void known() {
         leastPart = LEAST_PART;
     }
@@ -150,7 +150,7 @@ public final class Progress implements AutoCloseable {
         }
     }
 
-    /** The rate and what is left, once there is enough to go by. */
+    /** The rate and the remaining time, once enough is done to estimate them. */
     private String pace(long now) {
         if (now < total * leastPart) {
             return "";

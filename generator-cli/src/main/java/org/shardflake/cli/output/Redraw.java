@@ -6,7 +6,7 @@ package org.shardflake.cli.output;
 
 import java.io.PrintWriter;
 
-/** Shows a text again and again: on a terminal in the place of the one before, elsewhere below it. */
+/** Shows a text repeatedly: on a terminal in place of the previous one, otherwise below it. */
 public final class Redraw {
 
     private static final String CLEAR_LINE = "\u001b[K";
@@ -25,7 +25,7 @@ public final class Redraw {
         this.inPlace = inPlace;
     }
 
-    /** Shows a text, as many lines of it as the terminal has. */
+    /** Shows a text, cut to the number of lines that the terminal has. */
     public void show(String text) {
         show(text, inPlace ? TerminalSize.current() : TerminalSize.UNLIMITED);
     }

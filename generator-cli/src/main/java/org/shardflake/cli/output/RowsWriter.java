@@ -22,7 +22,7 @@ public final class RowsWriter {
         CSV
     }
 
-    /** The rows from which a table has its widths. */
+    /** The number of rows that determine a table's column widths. */
     private static final int FIRST_ROWS = 200;
 
     private static final int WIDEST = 60;
@@ -45,7 +45,7 @@ public final class RowsWriter {
         return written;
     }
 
-    /** Whether there was no row yet from which to know the columns of a format that begins with them. */
+    /** Whether columns are still unknown for a format that begins with them, as there was no row yet. */
     public boolean lacksHeader() {
         return format == Format.CSV && written == 0;
     }
@@ -101,7 +101,7 @@ public final class RowsWriter {
         out.append('\n');
     }
 
-    /** A value as PostgreSQL's COPY writes it: a null is empty, and an empty text is in quotes. */
+    /** A value in the CSV of PostgreSQL's COPY: null is empty, and an empty text is quoted. */
     private static String csv(@Nullable Object value) {
         if (value == null) {
             return "";

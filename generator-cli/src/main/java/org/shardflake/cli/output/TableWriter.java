@@ -12,7 +12,7 @@ import java.util.stream.IntStream;
 import org.shardflake.ShardSet;
 
 /**
- * A borderless table: upper-case headers, columns as wide as they need, two spaces between them.
+ * A table without borders: upper-case headers, columns as wide as they need, two spaces between them.
  *
  * <p>On a terminal that is too narrow it leaves out the columns that matter least, and wraps its last column. Output to
  * a file or a pipe has all columns, each row on a line.
@@ -21,7 +21,7 @@ public final class TableWriter {
 
     private static final String GAP = "  ";
 
-    /** A narrower column would be all line breaks. */
+    /** The smallest width of a wrapped column; a narrower one would be all line breaks. */
     private static final int NARROWEST_WRAPPED = 20;
 
     private static final int SHARDS_WIDTH = 40;
@@ -35,7 +35,7 @@ public final class TableWriter {
         add(headers);
     }
 
-    /** The shards, as far as a table has room for them. */
+    /** The shards, shortened to the room that a table has for them. */
     public static String shorten(ShardSet shards) {
         String text = shards.toString();
         if (text.length() <= SHARDS_WIDTH) {
@@ -44,7 +44,7 @@ public final class TableWriter {
         return text.substring(0, text.lastIndexOf(',', SHARDS_WIDTH - 3) + 1) + "...";
     }
 
-    /** Names the columns that may be left out, in that order. */
+    /** Names columns that may be left out, in this order. */
     public TableWriter mayLeaveOut(String... headers) {
         leastImportant = List.of(headers);
         return this;
@@ -66,7 +66,7 @@ public final class TableWriter {
         }
     }
 
-    /** The table, with each line terminated, at most as wide as the terminal where that can be. */
+    /** The table, with each line terminated, no wider than the terminal if possible. */
     @Override
     public String toString() {
         int width = width(allColumns());
@@ -74,7 +74,7 @@ public final class TableWriter {
                 TerminalSize.mayBeNarrowerThan(width) ? TerminalSize.current().width() : width);
     }
 
-    /** The table for a terminal of a width. */
+    /** The table for a terminal of this width. */
     String fit(int terminal) {
         List<Integer> shown = allColumns();
         List<String> leftOut = new ArrayList<>();
@@ -116,7 +116,7 @@ public final class TableWriter {
                 .collect(Collectors.joining());
     }
 
-    /** Breaks a text at spaces, and a word that is too long within it. */
+    /** Breaks a text at spaces, and inside words that are too long. */
     private static List<String> wrap(String text, int width) {
         List<String> parts = new ArrayList<>();
         String rest = text;

@@ -8,7 +8,7 @@ import java.io.PrintWriter;
 import java.util.function.ObjIntConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** The progress of tasks that come one after the other, each with its total; short ones are silent unless a bar can be drawn. Thread-safe. */
+/** The progress of several tasks in order, each with its total; short ones are silent unless a bar can be drawn. Thread-safe. */
 public final class TaskProgress implements ObjIntConsumer<String>, AutoCloseable {
 
     private final PrintWriter err;

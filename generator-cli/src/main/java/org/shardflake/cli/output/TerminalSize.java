@@ -8,29 +8,29 @@ import java.io.IOException;
 import org.jline.terminal.Terminal;
 import org.jline.terminal.TerminalBuilder;
 
-/** The columns and lines of the terminal; without one, or with a size that makes no sense, there is room for everything. */
+/** The columns and lines of the terminal; unlimited without a terminal, or if its reported size makes no sense. */
 public record TerminalSize(int width, int height) {
 
     static final TerminalSize UNLIMITED = new TerminalSize(Integer.MAX_VALUE, Integer.MAX_VALUE);
 
-    /** The width that terminals usually have at least; asking for it costs time. */
+    /** The width that most terminals have at least, used to avoid asking, which takes time. */
     private static final int USUAL_WIDTH = 80;
 
     private static final int LEAST_WIDTH = 40;
 
     private static volatile boolean isIgnored;
 
-    /** Lets tables be as wide as they need. */
+    /** Makes the size unlimited, so that tables are as wide as they need. */
     public static void ignore() {
         isIgnored = true;
     }
 
-    /** Whether the terminal may be narrower than this, so that its size has to be asked for. */
+    /** Whether the terminal may be narrower than this, so that it has to be asked for its size. */
     static boolean mayBeNarrowerThan(int width) {
         return width > USUAL_WIDTH && !isIgnored && Progress.isTerminal();
     }
 
-    /** The size now: people resize terminals. */
+    /** The current size; people resize terminals. */
     public static TerminalSize current() {
         if (!Progress.isTerminal()) {
             return UNLIMITED;

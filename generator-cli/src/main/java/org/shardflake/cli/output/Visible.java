@@ -5,24 +5,24 @@
 package org.shardflake.cli.output;
 
 /**
- * Text for a terminal in which control characters are shown and not sent, since what users store may come from anyone: a
- * value could otherwise clear the screen, retitle the window, or pass for a line of ours.
+ * Makes control characters visible in text for a terminal, since stored values may come from anyone: one could otherwise clear the screen,
+ * retitle the window, or pass for a line of ours.
  */
 public final class Visible {
 
     private Visible() {}
 
-    /** A cell of a table: on one line. */
+    /** A text for a table's cell, on one line. */
     public static String line(String text) {
         return show(text, false);
     }
 
-    /** A message, which may have several lines. */
+    /** A message, possibly of several lines. */
     public static String lines(String text) {
         return show(text, true);
     }
 
-    /** JSON, in which such characters can only be in strings: as escapes, which every parser reads. */
+    /** JSON with control characters written as escapes, which every parser reads; they can occur in strings only. */
     static String inJson(String json) {
         return show(json, true);
     }
@@ -60,7 +60,7 @@ public final class Visible {
         return Character.isISOControl(c) || isReordering(c) || c == '\u2028' || c == '\u2029';
     }
 
-    /** Whether a character changes the direction of text, which can make it look like another text. */
+    /** Whether a character changes the direction of text, and so can make it look like another text. */
     private static boolean isReordering(int c) {
         return (c >= '\u202A' && c <= '\u202E') || (c >= '\u2066' && c <= '\u2069');
     }

@@ -34,7 +34,7 @@ public final class YamlWriter {
         return new Dump(SETTINGS, new Quoting()).dumpToString(value);
     }
 
-    /** Quotes strings, and names that are not plainly names: older YAML readers take {@code no} for a boolean. */
+    /** Quotes strings, and names that need it: older YAML readers take {@code no} for a boolean. */
     private static final class Quoting extends StandardRepresenter {
 
         private static final Pattern NAME = Pattern.compile("[A-Za-z_](?:[\\w. -]*[\\w.-])?");

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** The formats of results: tables, JSON and YAML. */
+/** Writes results in several formats: tables, JSON and YAML. */
 @NullMarked
 package org.shardflake.cli.output;
 

@@ -26,7 +26,7 @@ public final class IdSource {
     /** The maximum number of ids that the server makes per call. */
     public static final int MAX_COUNT = 100_000;
 
-    /** Reads how a table's id column gets its values: what its DEFAULT calls and refers to, and what it owns. */
+    /** Reads how a table's id column gets its values: the function and sequence in its DEFAULT, and the sequence that it owns. */
     private static final String ID_COLUMN = """
             SELECT format('%I.%I', c.relnamespace::regnamespace::text, c.relname) AS name,
                    COALESCE('DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), CASE WHEN a.attidentity <> '' THEN 'IDENTITY' END) AS filled_by,
@@ -49,7 +49,7 @@ public final class IdSource {
     private final int shard;
     private final String schema;
     private final String sequence;
-    /** The number of shards if the column takes keys, or 0 if it takes ids. */
+    /** The number of shards if the column holds keys, or 0 if it holds ids. */
     private int shardsOfKeys;
 
     private IdSource(Connection connection, ServerUrl server, int shard, @Nullable String table) throws SQLException {

@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.server.PasswordSource;
 
 /**
- * A program that prints the password for a login, which it finds in {@code PGHOST}, {@code PGPORT}, {@code PGDATABASE} and {@code PGUSER}.
- * Thread-safe.
+ * Runs a program that prints the password for a login, which the program reads from {@code PGHOST}, {@code PGPORT}, {@code PGDATABASE} and
+ * {@code PGUSER}. Thread-safe.
  *
  * <p>What it printed, or its failure, is good for a few seconds, so that many connections to a server do not run it many times.
  */
@@ -31,7 +31,7 @@ final class PasswordCommand implements PasswordSource {
 
     static final Duration LIMIT = Duration.ofSeconds(20);
     private static final Duration KEPT = Duration.ofSeconds(5);
-    /** The time that a service that has replaced a password at the server has to hand out the new one. */
+    /** The time within which a service that has changed a password at the server must hand out the new one. */
     private static final Duration HANDED_OUT = Duration.ofSeconds(5);
 
     private static final Duration AGAIN = Duration.ofMillis(250);
@@ -44,7 +44,7 @@ final class PasswordCommand implements PasswordSource {
     private final Duration kept;
     private final Duration handedOut;
     private final ConcurrentHashMap<Login, Answer> answers = new ConcurrentHashMap<>();
-    /** Passwords that servers have refused, and those whose successors were waited for in vain. */
+    /** The passwords that servers have refused, and those that were not replaced in time. */
     private final Map<Login, String> refused = new ConcurrentHashMap<>();
 
     private final Map<Login, String> stayed = new ConcurrentHashMap<>();
@@ -98,7 +98,7 @@ final class PasswordCommand implements PasswordSource {
         }
     }
 
-    /** A password that stays the refused one is waited for once, since it is probably wrong. */
+    /** The password after a refusal: waits once for a new one, and otherwise returns the refused one, which is probably just wrong. */
     private String afterRefusal(Login login, String first) throws IOException {
         String old = refused.remove(login);
         String printed = first;
@@ -172,7 +172,7 @@ final class PasswordCommand implements PasswordSource {
         return reading;
     }
 
-    /** A program that the command has left behind may keep its output open. */
+    /** The command's output, read with a time limit, since a program that the command left behind may keep it open. */
     private static String text(FutureTask<String> reading, long end) throws IOException, InterruptedException {
         try {
             return reading.get(Math.max(1, end - System.nanoTime()), TimeUnit.NANOSECONDS);

@@ -15,7 +15,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.server.PasswordSource;
 
-/** The password commands of one run of the command line, each with what it has printed in the last seconds. Thread-safe. */
+/** The password commands of a run of the command line, with their output of the last seconds. Thread-safe. */
 public final class PasswordCommands {
 
     private static final Pattern SHELL = Pattern.compile("(ba|da|k|z|fi)?sh");
@@ -54,7 +54,7 @@ public final class PasswordCommands {
         return words;
     }
 
-    /** Splits at spaces, except inside quotes; a backslash takes the meaning from the next character, except between single quotes. */
+    /** Splits at spaces, except inside quotes; a backslash escapes the next character, except between single quotes. */
     static List<String> words(String command) {
         List<String> words = new ArrayList<>();
         StringBuilder word = new StringBuilder();

@@ -22,7 +22,7 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.install.ServerFailedException;
 import org.shardflake.server.ServerUrl;
 
-/** Reads the URLs that users give, and connects to them, with failures worded for the command line. */
+/** Parses the URLs that users give, and connects to them, with failures worded for the command line. */
 public final class ServerAccess {
 
     private static final String FORMS =
@@ -44,8 +44,8 @@ public final class ServerAccess {
     }
 
     /**
-     * The connection that libpq's programs would make with these environment variables, as a URL without a password; empty if neither
-     * a service, a host nor a database is among them.
+     * The connection that libpq's programs would make with these environment variables, as a URL without a password; empty if they name no
+     * service, host or database.
      */
     public static Optional<String> libpqDefault(Map<String, String> environment) {
         if (Stream.of("PGSERVICE", "PGHOST", "PGDATABASE").noneMatch(environment::containsKey)) {
@@ -65,8 +65,8 @@ public final class ServerAccess {
     }
 
     /**
-     * Reads a server as it will be in the shard map. Error messages do not repeat the URL, or a name that may be one: it may contain
-     * a password.
+     * Parses a server as it will be in the shard map. Error messages do not repeat the URL, or a name that may be one: it may contain a
+     * password.
      *
      * @throws CliException if the name or the URL is not valid for a server, or the URL contains a password
      */
@@ -94,12 +94,12 @@ public final class ServerAccess {
         }
     }
 
-    /** Whether the password for a URL has to come from elsewhere. */
+    /** Whether a URL lacks a password, which then has to come from elsewhere. */
     public static boolean lacksPassword(String url) {
         return parse(url, Map.of()).dataSource().getPassword() == null;
     }
 
-    /** Asks the driver, which also recognizes parameters with percent-encoded names. */
+    /** Whether a URL holds a password, according to the driver, which also recognizes percent-encoded parameters. */
     private static boolean holdsPassword(String url) {
         PGSimpleDataSource source = parse(url, Map.of()).dataSource();
         return source.getPassword() != null || source.getSslPassword() != null;

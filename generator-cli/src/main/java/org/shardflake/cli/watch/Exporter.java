@@ -14,13 +14,13 @@ import java.net.Socket;
 import java.util.function.Consumer;
 import org.shardflake.watch.Watch;
 
-/** Serves what a {@link Watch} sees to Prometheus, at {@code /metrics}. */
+/** Serves the metrics of a {@link Watch} to Prometheus, at {@code /metrics}. */
 public final class Exporter implements AutoCloseable {
 
-    /** The number of concurrent requests; snapshots are taken one after the other anyway. */
+    /** The number of concurrent requests; more would not help, since snapshots are taken one after another. */
     private static final int THREADS = 4;
 
-    /** The number of scrapes before serving, since even the second is slower than those that follow. */
+    /** The number of scrapes before serving, since even the second one is slower than later ones. */
     private static final int OWN_SCRAPES = 2;
 
     private final WebServer server;
@@ -30,8 +30,7 @@ public final class Exporter implements AutoCloseable {
     }
 
     /**
-     * Begins to serve, once it has scraped itself: the first scrape of others then finds connections to all servers, and what Java
-     * loads and compiles.
+     * Starts to serve after it has scraped itself, so that the first scrape by others finds open connections and loaded classes.
      *
      * @param watch who is asked; left open
      * @param top how many of the busiest and of the largest shards are told apart
@@ -73,7 +72,7 @@ public final class Exporter implements AutoCloseable {
         return server.address();
     }
 
-    /** Answers no more requests. */
+    /** Stops answering requests. */
     @Override
     public void close() {
         server.close();

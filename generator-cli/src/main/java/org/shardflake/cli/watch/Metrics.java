@@ -31,7 +31,7 @@ import org.shardflake.sql.FunctionLibrary;
 import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.ServerSnapshot;
 
-/** One snapshot of the installation, in Prometheus metrics. Names of servers are in it, but no URLs. */
+/** Writes one snapshot of the installation as Prometheus metrics. Names of servers are in it, but no URLs. */
 final class Metrics {
 
     private final InstallationSnapshot snapshot;

@@ -61,7 +61,7 @@ public final class MetricsPage implements HttpHandler {
         WebServer.answer(exchange, 200, writer.getContentType(), text.toByteArray());
     }
 
-    /** The writer for the format that the client prefers and we can write: a Prometheus that takes native histograms asks for protobuf first. */
+    /** The writer for the preferred format of the client: a Prometheus with native histograms asks for protobuf first. */
     private ExpositionFormatWriter writer(@Nullable String accept) {
         ExpositionFormatWriter asked = formats.findWriter(accept);
         if (asked.isAvailable()) {

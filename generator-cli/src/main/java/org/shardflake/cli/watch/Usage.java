@@ -15,12 +15,12 @@ import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.ServerSnapshot;
 
 /**
- * The amounts read and written between snapshots. Sums go up only: PostgreSQL's counters of a server would go down with each shard that leaves it,
- * and those of a shard with each table that is dropped. Not thread-safe.
+ * The reads and writes between snapshots. Sums go up only: PostgreSQL's counters of a server would go down with each shard that leaves it, and
+ * those of a shard with each table that is dropped. Not thread-safe.
  */
 final class Usage {
 
-    /** The share of earlier use that is kept at each snapshot, so that a shard does not come and go with every pause. */
+    /** The share of earlier use that is kept at each snapshot, so that shards do not come and go with every pause. */
     private static final double KEPT = 0.9;
 
     private final Map<String, Map<Integer, RowCounts>> last = new HashMap<>();
@@ -58,7 +58,7 @@ final class Usage {
                 && snapshot.map().server(shard).name().equals(server);
     }
 
-    /** The sum of all shards that a server had. */
+    /** The sum over all shards that a server had. */
     RowCounts of(String server) {
         return sums.getOrDefault(server, RowCounts.NONE);
     }
@@ -69,7 +69,7 @@ final class Usage {
     }
 
     /**
-     * The busiest shards of late and the largest, without those of servers that do not answer.
+     * The shards that were busiest lately and the largest ones, without those of servers that do not answer.
      *
      * @param count how many of each
      */

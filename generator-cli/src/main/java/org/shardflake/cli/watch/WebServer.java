@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 /** The JDK's web server with one handler, its own threads, and a time limit. */
 public final class WebServer implements AutoCloseable {
 
-    /** The number of clients that may be sending their request, each with a thread that is not one of those that answer. */
+    /** The maximum number of clients that may be sending a request, each with its own thread, apart from the threads that answer. */
     private static final int ARRIVING = 200;
 
     private static final String TEXT = "text/plain; charset=utf-8";
@@ -35,7 +35,7 @@ public final class WebServer implements AutoCloseable {
     }
 
     /**
-     * Begins to serve. No request and no answer takes longer than 30 seconds.
+     * Starts to serve. No request and no answer takes longer than 30 seconds.
      *
      * @param requests answered at a time
      * @throws IOException if it cannot listen at the address
@@ -76,7 +76,7 @@ public final class WebServer implements AutoCloseable {
         return server.getAddress();
     }
 
-    /** Answers a request, one of HEAD without the body. */
+    /** Answers a request; an answer to HEAD has no body. */
     public static void answer(HttpExchange exchange, int status, String type, byte[] body) throws IOException {
         exchange.getResponseHeaders().set("Content-Type", type);
         boolean isHead = exchange.getRequestMethod().equals("HEAD");
@@ -93,7 +93,7 @@ public final class WebServer implements AutoCloseable {
         answer(exchange, status, TEXT, (line + "\n").getBytes(UTF_8));
     }
 
-    /** Whether the request only reads; if not, answers it. */
+    /** Whether the request only reads; answers it otherwise. */
     public static boolean isRead(HttpExchange exchange) throws IOException {
         String method = exchange.getRequestMethod();
         if (method.equals("GET") || method.equals("HEAD")) {
@@ -104,7 +104,7 @@ public final class WebServer implements AutoCloseable {
         return false;
     }
 
-    /** Answers no more requests. */
+    /** Stops answering requests. */
     @Override
     public void close() {
         server.stop(0);

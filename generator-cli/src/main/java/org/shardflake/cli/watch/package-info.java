@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** What is served over HTTP about an installation. */
+/** The HTTP servers: metrics of an installation, and what they share with the console. */
 @NullMarked
 package org.shardflake.cli.watch;
 

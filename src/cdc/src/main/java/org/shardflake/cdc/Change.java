@@ -11,7 +11,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A change of one row of a shard, or the emptying of a table; or what a reader with a snapshot gives before the changes of a shard.
+ * A change of one row in a shard, or of a whole table that was emptied; for readers with a snapshot, also the start and the rows of a shard's
+ * snapshot.
  *
  * @param id its identity, to tell whether it was applied before
  * @param server that sent it
@@ -38,11 +39,11 @@ public record Change(
         INSERT,
         UPDATE,
         DELETE,
-        /** All rows of the table are gone. */
+        /** All rows of the table were deleted. */
         TRUNCATE,
         /**
-         * A snapshot of the shard begins: its rows follow, and then the changes that are not in them. What the consumer has of the shard is void,
-         * for example the rows of a snapshot that was interrupted.
+         * A snapshot of the shard begins, followed by its rows and then by the changes that it does not include. What the consumer has of the
+         * shard is void, for example the rows of a snapshot that was interrupted.
          */
         SNAPSHOT,
         /** A row that the shard had when its snapshot was taken. */

@@ -28,8 +28,8 @@ import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Reads the changes of all shards from the servers' slots: each change once, those of a shard in the order in which they were committed,
- * also while shards move. For one thread.
+ * Reads the changes of all shards from the servers' slots: each change once, and those of a shard in commit order, even while shards move. For
+ * one thread.
  *
  * <p>The caller pulls: a server keeps what is not pulled. With what it applied, it stores {@link #positions}, best in one transaction, and
  * passes them to {@link #open} after a restart. Then it calls {@link #confirm}, so that the servers can remove log.
@@ -38,7 +38,7 @@ import org.shardflake.server.ServerUrl;
  */
 public final class ChangeReader implements AutoCloseable {
 
-    /** The publication that {@code shardflake cdc create} makes on each server. */
+    /** The publication that {@code shardflake cdc create} creates on each server. */
     static final String PUBLICATION = "shardflake_cdc";
 
     private static final String APPLICATION = "shardflake cdc";
@@ -63,7 +63,7 @@ public final class ChangeReader implements AutoCloseable {
     }
 
     /**
-     * Begins to read, with changes from now on. Creates the reader's slots, which keep log from then on.
+     * Starts a new reader, with changes from now on. Creates the reader's slots, which keep log from then on.
      *
      * @param urls the URL of a server of the shard map, including what is needed to log in
      * @param name of the reader, for its slots: 1 to 40 small letters, digits and underscores
@@ -74,9 +74,9 @@ public final class ChangeReader implements AutoCloseable {
     }
 
     /**
-     * Like {@link #begin}, but starts with the existing rows: for each shard first {@link Change.Kind#SNAPSHOT}, then its rows, and then the changes
-     * that are not in them. Shards can be moved while it runs. If the reader is closed before it has read all rows of a shard, it takes that
-     * shard's snapshot again when it is reopened, and sends another {@code SNAPSHOT} first.
+     * Starts like {@link #begin}, but with the existing rows: for each shard first {@link Change.Kind#SNAPSHOT}, then its rows, and then the
+     * changes that are not in them. Shards can be moved while it runs. If the reader is closed before it has read all rows of a shard, it takes
+     * that shard's snapshot again when it is reopened, and sends another {@code SNAPSHOT} first.
      *
      * <p>A server's changes wait until the rows of its shards have been read, and it keeps its log until then. What drops or alters a table waits while
      * the rows of that shard are read. The role has to have SELECT on the shards' tables and on {@code shardflake.placement}, and
@@ -140,7 +140,7 @@ public final class ChangeReader implements AutoCloseable {
         return new ChangeReader(ShardCatalog.at(catalog), urls, slot(name), Positions.parse(positions));
     }
 
-    /** Drops the slots of a reader that has ended, on all servers of the map. */
+    /** Drops the slots of a reader that is no longer needed, on all servers of the map. */
     public static void drop(ServerUrl catalog, Function<Server, ServerUrl> urls, String name) {
         drop(ShardCatalog.at(catalog).load(), urls, slot(name));
     }
@@ -189,7 +189,7 @@ public final class ChangeReader implements AutoCloseable {
         return true;
     }
 
-    /** The confirmed position of a slot. */
+    /** The position that a slot has confirmed. */
     private static Optional<Long> look(ServerUrl url, Server server, String slot) {
         return on(url, connection -> {
             if (numbers(connection, "SELECT 1 FROM pg_publication WHERE pubname = ?", PUBLICATION)
@@ -280,7 +280,7 @@ public final class ChangeReader implements AutoCloseable {
     }
 
     /**
-     * The next change.
+     * Waits for the next change and returns it; empty if there is none in time.
      *
      * @param patience how long to wait for one
      * @return empty if none came in this time; {@link #positions} may have changed even so
@@ -317,13 +317,13 @@ public final class ChangeReader implements AutoCloseable {
         }
     }
 
-    /** The positions up to which changes were pulled, stored by the caller with what came of them. */
+    /** The positions up to which changes were pulled, to be stored by the caller together with the results. */
     public String positions() {
         return positions.toString();
     }
 
     /**
-     * Lets the servers remove the log of what a consumer has stored.
+     * Allows the servers to remove the log of changes that a consumer has stored.
      *
      * @param stored the text of {@link #positions}, which {@link #open} will get
      */
@@ -337,8 +337,8 @@ public final class ChangeReader implements AutoCloseable {
     }
 
     /**
-     * The shards that have arrived on a server, but not yet left another one as far as that was read, and those whose rows have not been read; empty as
-     * a rule.
+     * The shards that have arrived on a server while their departure from another has not been read yet, and those whose rows have not been
+     * read; usually empty.
      */
     public List<String> waiting() {
         List<String> waiting = new ArrayList<>();
@@ -356,7 +356,7 @@ public final class ChangeReader implements AutoCloseable {
         return waiting;
     }
 
-    /** Servers that were added get a slot; no shard goes there before. */
+    /** Creates slots on servers that were added; no shard is moved there before. */
     private void lookForServers() {
         if (System.nanoTime() - nextLook < 0) {
             return;
@@ -402,7 +402,7 @@ public final class ChangeReader implements AutoCloseable {
         }
     }
 
-    /** Whether a new server has a slot from now on. If it does not answer, or has no publication yet, it is tried again. */
+    /** Creates the slot on a new server; returns whether it exists. If it does not answer, or has no publication yet, it is tried again. */
     private boolean joins(Server server) {
         try {
             ServerUrl url = urls.apply(server);
@@ -447,7 +447,7 @@ public final class ChangeReader implements AutoCloseable {
         }
     };
 
-    /** Ends the connections. The slots stay, and keep what was not confirmed. */
+    /** Closes the connections. The slots stay, and keep what was not confirmed. */
     @Override
     public void close() {
         readers.values().forEach(ServerReader::close);

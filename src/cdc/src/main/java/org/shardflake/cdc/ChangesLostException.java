@@ -8,8 +8,8 @@ import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
 /**
- * Changes are lost, so to continue would leave out some of them: a slot is gone, or has lost the log that the reader needs, or something
- * changed shards without the journal. The reader has to begin again, with a snapshot.
+ * Changes are lost, so that reading on would skip them: a slot is gone, or has lost the log that the reader needs, or something changed shards
+ * without the journal. The reader has to begin again, with a snapshot.
  */
 public final class ChangesLostException extends ShardflakeException {
 

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Decodes the messages of PostgreSQL's plugin pgoutput, of protocol version 1. For one connection. */
+/** Decodes the messages of PostgreSQL's plugin pgoutput, in protocol version 1. For one connection. */
 final class Decoder {
 
     static final String PREFIX = "shardflake";
@@ -118,7 +118,7 @@ final class Decoder {
         return new Message.Row(Change.Kind.UPDATE, table, row, key);
     }
 
-    /** The values by column, without those that an update did not change and that are stored apart. */
+    /** The values by column, without large values that an update left unchanged and that are stored separately. */
     private static Map<String, @Nullable String> tuple(ByteBuffer bytes, Message.Table table, boolean onlyKey) {
         Map<String, @Nullable String> values = new LinkedHashMap<>();
         int count = bytes.getShort();

@@ -7,8 +7,8 @@ package org.shardflake.cdc;
 import java.util.Comparator;
 
 /**
- * The identity of a change, the same however often it is read. Those of one shard are ordered as the changes were committed. A snapshot and its rows
- * come before the changes that follow them; a snapshot that is taken again may give other rows the same identities.
+ * The identity of a change, the same each time that it is read. Those of one shard are ordered as the changes were committed. A snapshot and
+ * its rows come before the changes that follow them; a snapshot that is taken again may give other rows the same identities.
  *
  * @param shard 0..8191
  * @param epoch of the shard map, which grows with each change of the shard's server
@@ -27,7 +27,7 @@ public record EventId(int shard, long epoch, long lsn, long number) implements C
         return ORDER.compare(this, other);
     }
 
-    /** For example {@code 7/12/0-16B3748/2}. */
+    /** The identity as text, for example {@code 7/12/0-16B3748/2}. */
     @Override
     public String toString() {
         return "%s/%s/%X-%X/%s".formatted(shard, epoch, lsn >>> 32, lsn & 0xFFFFFFFFL, number);

@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A line of the journal that each server writes into its log.
+ * A line of the journal that each server keeps in its write-ahead log.
  *
  * @param arrives whether the shard arrived; otherwise it left
  * @param epoch with which it did, or another server may get it

@@ -33,6 +33,6 @@ sealed interface Message {
     /** A line of the journal. */
     record Journal(String content) implements Message {}
 
-    /** Something without meaning to a reader. */
+    /** A message that means nothing to a reader. */
     record Other() implements Message {}
 }

@@ -7,14 +7,14 @@ package org.shardflake.cdc;
 import java.util.Optional;
 
 /**
- * The server from which changes of a shard are taken.
+ * The server whose changes of a shard are used.
  *
  * @param left the name of the hand-over with which the shard has left it, if it has
  */
 record Owner(String server, long epoch, Optional<String> left) {
 
     /**
-     * The owner after a line of a server's journal; empty if the line has to wait for what this owner sends.
+     * The owner after a line of a server's journal; empty if the line has to wait for changes from this owner.
      *
      * @throws ChangesLostException if the shard has changed servers without a journal
      */

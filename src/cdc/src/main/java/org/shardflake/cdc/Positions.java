@@ -15,13 +15,13 @@ import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.Sharding;
 
-/** The state that a reader needs to continue, as text. For one thread. */
+/** The state that a reader needs to resume, as text. For one thread. */
 final class Positions {
 
     private static final String HEAD = "shardflake-cdc 1";
 
     /**
-     * The position up to which a server was read.
+     * The position up to which a server's log was read.
      *
      * @param end of the last transaction that was read as a whole
      * @param commit the position of the commit of one that was read in part, or 0
@@ -29,7 +29,7 @@ final class Positions {
      */
     record Position(long end, long commit, long number) {
 
-        /** Whether a change was read before. */
+        /** Whether a change has already been read. */
         boolean includes(long itsCommit, long itsNumber) {
             return Long.compareUnsigned(itsCommit, end) < 0 || (commit == itsCommit && itsNumber <= number);
         }
@@ -38,10 +38,10 @@ final class Positions {
     private final Map<String, Position> servers = new TreeMap<>();
     private final Map<Integer, Owner> owners = new TreeMap<>();
 
-    /** The shards whose rows have not been read, by the transaction that their snapshot must include; 0 for any. */
+    /** The shards whose rows have not been read, each with the transaction that its snapshot must include, or 0 for any. */
     private final Map<Integer, Long> unread = new TreeMap<>();
 
-    /** The snapshots that may include changes that have not been read. */
+    /** The snapshots that may include changes which are still to come. */
     private final Map<Integer, Snapshot> snapshots = new TreeMap<>();
 
     private long version;
@@ -110,7 +110,7 @@ final class Positions {
         servers.put(server, position);
     }
 
-    /** The owner of a shard, which the map had when the reader began. */
+    /** The owner of a shard; at first the one in the map when the reader began. */
     Owner owner(int shard) {
         Owner owner = owners.get(shard);
         if (owner == null) {
@@ -125,7 +125,7 @@ final class Positions {
         version++;
     }
 
-    /** Grows with each change of owners and of the shards whose rows have been read. */
+    /** A number that grows with each change of the owners or of the shards whose rows have been read. */
     long version() {
         return version;
     }
@@ -147,7 +147,7 @@ final class Positions {
         version++;
     }
 
-    /** All rows of a snapshot have been read. */
+    /** Records that all rows of a snapshot have been read. */
     void setRead(int shard, Snapshot snapshot) {
         unread.remove(shard);
         snapshots.put(shard, snapshot);
@@ -167,12 +167,12 @@ final class Positions {
         return snapshot.xids().includes(transaction.xid());
     }
 
-    /** The shard is another server's from now on, which has none of the transactions of the snapshot. */
+    /** Forgets a shard's snapshot when the shard goes to another server, where the snapshot's transactions do not exist. */
     void forgetSnapshot(int shard) {
         snapshots.remove(shard);
     }
 
-    /** Whether the reader takes changes of some shard from a server. */
+    /** Whether the reader uses changes of any shard from a server. */
     boolean needs(String server) {
         return owners.values().stream().anyMatch(owner -> owner.server().equals(server));
     }

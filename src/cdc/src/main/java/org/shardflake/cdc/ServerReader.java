@@ -20,7 +20,7 @@ import org.postgresql.replication.LogSequenceNumber;
 import org.postgresql.replication.PGReplicationStream;
 import org.shardflake.server.ServerUrl;
 
-/** Reads one server's slot, and the changes in it that were not read before. For one thread. */
+/** Reads one server's slot, and returns the changes that have not been read before. For one thread. */
 final class ServerReader implements AutoCloseable {
 
     private static final String APPLICATION = "shardflake cdc";
@@ -41,10 +41,10 @@ final class ServerReader implements AutoCloseable {
     private long number;
     private @Nullable Journal held;
 
-    /** Changes of the transaction that is being read. */
+    /** The changes of the current transaction. */
     private final Deque<Change> waiting = new ArrayDeque<>();
 
-    /** The end of that transaction, once all of it was read, or 0. */
+    /** The end of the current transaction if all of it has been read, or else 0. */
     private long end;
 
     private boolean isSlotChecked;
@@ -54,13 +54,13 @@ final class ServerReader implements AutoCloseable {
     private long retryAt = System.nanoTime();
     private @Nullable SQLException failure;
 
-    /** Decides about shards that leave and arrive. */
+    /** Decides about shards that leave and arrive, as the journals report it. */
     interface Journals {
 
-        /** Takes note of a line; false if it has to wait for what another server sends. */
+        /** Notes a line; false if it has to wait for changes from another server. */
         boolean take(String server, Journal line, Message.Begin transaction);
 
-        /** The epoch of a shard, whose changes a server has sent. */
+        /** The epoch with which a server has a shard, whose changes it has sent. */
         long epoch(String server, int shard);
     }
 
@@ -75,7 +75,7 @@ final class ServerReader implements AutoCloseable {
         this.confirmed = positions.of(name).end();
     }
 
-    /** The next change, or null if none has come, or it has to wait for another server. */
+    /** The next change, or null if none has arrived or it has to wait for another server. */
     @Nullable
     Change next() {
         if (stream == null && System.nanoTime() - retryAt < 0) {
@@ -113,13 +113,13 @@ final class ServerReader implements AutoCloseable {
         return rows.next();
     }
 
-    /** The line of the journal that has to wait for another server, or null. */
+    /** The line of the journal that is waiting for another server, or null. */
     @Nullable
     Journal held() {
         return held;
     }
 
-    /** Why the server cannot be reached; null while connected. */
+    /** The reason why the server cannot be reached; null while connected. */
     @Nullable
     SQLException failure() {
         return failure;
@@ -138,7 +138,7 @@ final class ServerReader implements AutoCloseable {
         close();
     }
 
-    /** Begins again after the last transaction that was read as a whole; what was read of the next one is left out. */
+    /** Connects again, after the last transaction that was read completely; a partly read one is discarded. */
     private boolean connect() {
         try {
             checkSlot();
@@ -242,7 +242,7 @@ final class ServerReader implements AutoCloseable {
         return change;
     }
 
-    /** Nothing that this server has sent until a position is left to be read. */
+    /** Notes that everything the server sent up to a position has been read. */
     private void advance(long to) {
         if (Long.compareUnsigned(to, positions.of(name).end()) > 0) {
             positions.set(name, new Positions.Position(to, 0, 0));
@@ -271,7 +271,7 @@ final class ServerReader implements AutoCloseable {
         }
     }
 
-    /** False if the line has to wait. */
+    /** Passes on a line of the journal; false if the line has to wait. */
     private boolean tell(Journal line) {
         boolean isTaken = journals.take(name, line, transaction());
         held = isTaken ? null : line;
@@ -307,7 +307,7 @@ final class ServerReader implements AutoCloseable {
         waiting.add(new Change(id, name, kind, table.name(), row, key, transaction.committedAt(), false));
     }
 
-    /** The consumer has stored the position; what came before is not needed any more. */
+    /** Notes that the consumer has stored a position, before which nothing is needed any more. */
     void confirm(long to) {
         if (Long.compareUnsigned(to, confirmed) > 0) {
             confirmed = to;
@@ -315,7 +315,7 @@ final class ServerReader implements AutoCloseable {
         }
     }
 
-    /** Tells the server how far the consumer has come, and that we are there. */
+    /** Reports the consumer's position to the server, and that the reader is alive. */
     private void report() throws SQLException {
         PGReplicationStream reading = stream;
         if (reading != null) {

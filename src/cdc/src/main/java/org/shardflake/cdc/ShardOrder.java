@@ -20,9 +20,9 @@ import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Says when to apply a record of {@link ShardRouting}, to a consumer that gets those of each server in order, for example from one engine of Debezium
- * for each. So what a shard's former server sent comes before what its next one sends, and what is read again after a restart does not come after that.
- * Changes since a shard arrived may come again: the consumer applies them by key.
+ * Decides when a consumer may apply a record of {@link ShardRouting}; the consumer gets the records of each server in order, for example from
+ * one Debezium engine per server. So what a shard's former server sent comes before what its next one sends, and what is read again after a
+ * restart does not come after that. Changes since a shard arrived may come again: the consumer applies them by key.
  *
  * <p>Store its text with what came of the records, before Debezium stores that they were processed. Safe for use by several threads.
  */
@@ -30,18 +30,18 @@ public final class ShardOrder {
 
     private static final String HEAD = "shardflake-order 1";
 
-    /** The answers about a record. */
+    /** What to do with a record. */
     public enum Turn {
-        /** Apply it. A line of the journal has been taken note of: there is nothing else to do. */
+        /** Apply the record. A line of the journal has been taken note of: there is nothing else to do. */
         NOW,
-        /** Try again when a record of another server has been taken, and take no other one of this server before. */
+        /** Offer the record again after one of another server has been taken; until then, take no other record of this server. */
         LATER,
-        /** Leave it out: it was applied before the shard left this server. */
+        /** Skip the record: it was applied before the shard left this server. */
         PAST
     }
 
     /**
-     * Where a shard is.
+     * The server that a shard is on.
      *
      * @param since the position in the server's log after which the changes are that belong to this epoch
      */
@@ -49,13 +49,13 @@ public final class ShardOrder {
 
     private final Map<Integer, Place> places = new TreeMap<>();
 
-    /** By server, the latest position in its log at which some shard left. */
+    /** The latest position in each server's log at which a shard left. */
     private final Map<String, Long> departures = new TreeMap<>();
 
     private ShardOrder() {}
 
     /**
-     * Begins with the shards where they are now: after all slots were created, and while no shard is cut over.
+     * Starts with the current placement of shards; call it after all slots were created, and while no shard is being cut over.
      *
      * @throws ShardflakeException if the map cannot be read
      */
@@ -71,7 +71,7 @@ public final class ShardOrder {
     }
 
     /**
-     * Continues where a consumer was.
+     * Resumes where a consumer stopped.
      *
      * @param stored what {@link #toString} gave
      * @throws ShardflakeException if the text is of something else
@@ -110,7 +110,7 @@ public final class ShardOrder {
     }
 
     /**
-     * Whether it is a record's turn.
+     * Decides what to do with a record, and takes it if it may be applied.
      *
      * @param record as {@link ShardRouting} made it; one without its headers is not of a shard, and comes at any time
      * @throws ChangesLostException if a shard has changed servers without a journal, or what this consumer began with is not what the servers sent
@@ -166,7 +166,7 @@ public final class ShardOrder {
         return Turn.PAST;
     }
 
-    /** The text to store. It changes only when a shard leaves or arrives. */
+    /** The state as text, to be stored. It changes only when a shard leaves or arrives. */
     @Override
     public synchronized String toString() {
         StringBuilder text = new StringBuilder(HEAD);

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
 
 /**
- * A transformation for Debezium's PostgreSQL connector, which runs once for each server. Changes of table {@code account} in any shard go to topic
- * {@code <topic.prefix>.account}, and the journal goes to {@code <topic.prefix>.shardflake_journal}.
+ * A transformation for Debezium's PostgreSQL connector; there is one connector per server. Changes of table {@code account} in any shard go to
+ * topic {@code <topic.prefix>.account}, and the journal goes to {@code <topic.prefix>.shardflake_journal}.
  *
  * <p>Keys get the shard as their first field, {@code __shard}, since natural keys may be the same in several shards. Schemas of Connect lose the shard
  * and the server in their names. Each record gets the headers {@code shardflake.server}, {@code shardflake.shard} (32 bits) and
@@ -139,7 +139,7 @@ public final class ShardRouting<R extends ConnectRecord<R>> implements Transform
                 headers(record, shard));
     }
 
-    /** A line of the journal, null for an empty one, and another's message as it is. */
+    /** The record for a message in the log: a line of the journal, null for an empty line, and messages of other programs unchanged. */
     private @Nullable R message(R record, Struct message) {
         if (!Decoder.PREFIX.equals(message.getString("prefix"))) {
             return record;
@@ -216,7 +216,7 @@ public final class ShardRouting<R extends ConnectRecord<R>> implements Transform
         return builder.build();
     }
 
-    /** The same with names that all shards and servers share. */
+    /** A schema with names that are the same for all shards and servers. */
     private static Schema renamed(Schema old, String name, boolean hasRows) {
         String its = old.name();
         SchemaBuilder builder = SchemaBuilder.struct()

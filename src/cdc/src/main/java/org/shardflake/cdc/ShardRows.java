@@ -27,8 +27,8 @@ import org.shardflake.Sharding;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Reads the rows of shards on one server, each shard in one snapshot, while that server's log is not read. So each change that is read afterwards is
- * in the snapshot or was made later, and the snapshot tells which. For one thread.
+ * Reads the rows of shards on one server, each shard in one snapshot, while reading that server's log is suspended. So each change that is read
+ * afterwards is in the snapshot or was made later, and the snapshot tells which. For one thread.
  */
 final class ShardRows implements AutoCloseable {
 
@@ -36,7 +36,7 @@ final class ShardRows implements AutoCloseable {
     private static final int ROWS_AT_A_TIME = 100;
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    /** The same tables and columns that pgoutput sends: no generated columns, and a partitioned table in place of its partitions. */
+    /** Finds the tables and columns that pgoutput sends: no generated columns, and partitioned tables in place of their partitions. */
     private static final String TABLES = """
             SELECT c.relname, format('%s%I.%I', CASE c.relkind WHEN 'r' THEN 'ONLY ' ELSE '' END, n.nspname, c.relname),
                    (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
@@ -46,7 +46,7 @@ final class ShardRows implements AutoCloseable {
              WHERE p.pubname = ? AND n.nspname = ? ORDER BY c.relname COLLATE "C"
             """;
 
-    /** The position in the log is later than the snapshot, with which the statement begins. */
+    /** Reads the snapshot with which the statement begins, and then the position in the log, which is later. */
     private static final String STATE = """
             SELECT pg_current_snapshot()::text, (pg_current_wal_insert_lsn() - '0/0')::bigint,
                    (SELECT CASE WHEN here THEN epoch ELSE -1 END FROM shardflake.placement WHERE shard = ?),
@@ -56,7 +56,7 @@ final class ShardRows implements AutoCloseable {
 
     private record Table(String name, String target, String columns) {}
 
-    /** The shard map. */
+    /** The placements of shards, from the shard map and the servers. */
     @FunctionalInterface
     interface Placements {
 
@@ -73,7 +73,7 @@ final class ShardRows implements AutoCloseable {
     private final Positions positions;
     private final Placements placements;
 
-    /** Shards that have left, so that their rows are another server's, once the log has been read until then. */
+    /** The shards that have left; another server has their rows, once the log has been read up to there. */
     private final Set<Integer> gone = new HashSet<>();
 
     private long seen = -1;
@@ -97,7 +97,7 @@ final class ShardRows implements AutoCloseable {
         this.placements = placements;
     }
 
-    /** Whether the server's log must wait for the rows of a shard. */
+    /** Whether reading the log must wait for the rows of a shard. */
     boolean isDue() {
         if (shard < 0 && seen != positions.version()) {
             seen = positions.version();
@@ -112,13 +112,13 @@ final class ShardRows implements AutoCloseable {
         return shard >= 0 || due >= 0;
     }
 
-    /** The log says what became of a shard. */
+    /** Notes that the log reports what became of a shard. */
     void heard(int itsShard) {
         gone.remove(itsShard);
         seen = -1;
     }
 
-    /** The beginning of a shard's snapshot or one of its rows; null if no rows can be read now. */
+    /** The start of a shard's snapshot or one of its rows; null if no rows can be read now. */
     @Nullable
     Change next() throws SQLException {
         while (isDue()) {
@@ -151,7 +151,7 @@ final class ShardRows implements AutoCloseable {
         return null;
     }
 
-    /** Takes a snapshot of a shard, unless it has left, or its arrival is not visible yet. */
+    /** Starts a shard's snapshot, unless the shard has left or its arrival is not visible yet. */
     private boolean begin(int next) throws SQLException {
         retryAt = System.nanoTime() + RETRY_NANOS;
         if (connection == null) {
@@ -200,7 +200,7 @@ final class ShardRows implements AutoCloseable {
         }
     }
 
-    /** Whether the shard is here in the snapshot that this takes. */
+    /** Takes a snapshot; returns whether the shard is here in it. */
     private boolean look(int its) throws SQLException {
         Owner owner = positions.owner(its);
         Long arrival = positions.unread(its);
@@ -288,7 +288,7 @@ final class ShardRows implements AutoCloseable {
         return its;
     }
 
-    /** Ends a snapshot that is being read; it is taken again. */
+    /** Ends a snapshot that is being read; it will be taken again. */
     @Override
     public void close() {
         Connection closing = connection;

@@ -9,15 +9,15 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What a snapshot of a shard's rows includes. The order in which transactions become visible is not that of their commits in the log, so it is told
- * by their numbers.
+ * The transactions and log position that a snapshot of a shard's rows includes. The order in which transactions become visible is not that of
+ * their commits in the log, so it is told by their numbers.
  *
  * @param end the position in the log when it was taken: what is committed there or later is not included
  */
 record Snapshot(long end, Xids xids) {
 
     /**
-     * The transactions that a snapshot includes, as pg_current_snapshot tells.
+     * The transactions that a snapshot includes, as reported by pg_current_snapshot.
      *
      * @param xmin all below have ended
      * @param xmax this one and all above had not begun
@@ -40,7 +40,7 @@ record Snapshot(long end, Xids xids) {
                             .collect(Collectors.toSet()));
         }
 
-        /** Whether it includes a committed transaction, of whose number the lower half is known. */
+        /** Whether the snapshot includes a committed transaction, given the lower half of its number. */
         boolean includes(int xid) {
             long full = (xmax & ~0xFFFFFFFFL) | (xid & 0xFFFFFFFFL);
             // The number of a transaction that can still be seen is within half of the range.

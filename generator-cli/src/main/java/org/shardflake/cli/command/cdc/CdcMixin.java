@@ -7,7 +7,7 @@ package org.shardflake.cli.command.cdc;
 import org.shardflake.changes.ChangeStream;
 import org.shardflake.cli.command.option.CatalogMixin;
 
-/** The change stream of the catalog's servers. */
+/** The options of commands on the change stream of the catalog's servers. */
 final class CdcMixin extends CatalogMixin {
 
     ChangeStream stream() {

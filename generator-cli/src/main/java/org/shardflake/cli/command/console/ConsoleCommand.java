@@ -50,7 +50,7 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake console --listen 127.0.0.1:9719"})
 public final class ConsoleCommand implements Callable<Integer> {
 
-    /** The number of shards with metrics of their own, as in the exporter's default. */
+    /** The number of shards with individual metrics, the same as the exporter's default. */
     private static final int TOP = 20;
 
     @Spec

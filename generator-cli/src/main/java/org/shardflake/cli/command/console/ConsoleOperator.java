@@ -37,7 +37,7 @@ import picocli.CommandLine.Model.CommandSpec;
 /** Runs commands for the console with its catalog and environment, and records each in the map's history. */
 final class ConsoleOperator implements Operator {
 
-    /** Commands that change something, and that the page names. */
+    /** The commands that change something and that the page may run. */
     private static final Set<String> CHANGES = Set.of(
             "doctor",
             "gateway drop",
@@ -137,13 +137,13 @@ final class ConsoleOperator implements Operator {
                 command.has("--dry-run") ? shown + " --dry-run" : "", output.toString(UTF_8), question, outcome);
     }
 
-    /** Whether the command asks before it changes anything: a deployment does only before rows are given up. */
+    /** Whether the command asks before it changes anything; a deployment asks only if rows would be given up. */
     private static boolean asks(Parsed command) {
         return command.has("--yes")
                 && (!command.path().equals("schema deploy") || command.words().contains("--recreate"));
     }
 
-    /** The command's own question, which it asks before it changes anything; the answer is no. */
+    /** The question that the command asks before it changes anything, found by answering no. */
     private String question(Parsed command) {
         List<String> asked = new ArrayList<>();
         run(command, List.of(), OutputStream.nullOutputStream(), question -> {

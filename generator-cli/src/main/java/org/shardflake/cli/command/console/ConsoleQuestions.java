@@ -36,13 +36,13 @@ import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveStatus;
 import org.shardflake.move.Mover;
 
-/** Answers the console with what doctor, move status, schema status and map history say. */
+/** Answers the console's queries with the output of doctor, move status, schema status and map history. */
 final class ConsoleQuestions implements Questions {
 
     private static final int CHANGES = 100;
     private static final int DRIFTS = 20;
 
-    /** The options with which a command gives up rows that it could not compare or reach. */
+    /** The options that make a command give up rows which it could not compare or reach. */
     private static final Set<String> GIVING_ROWS_UP =
             Set.of("--catalog-lost", "--recreate", "--target-lost", "--uncompared");
 
@@ -75,7 +75,7 @@ final class ConsoleQuestions implements Questions {
         return commands.stream().map(this::command).toList();
     }
 
-    /** The commands in their order, but those that give rows up after all others. */
+    /** The commands in their order, with those that give up rows at the end. */
     static List<CliCommand> safestFirst(List<CliCommand> commands) {
         return commands.stream()
                 .sorted(Comparator.comparing(command -> command.words().stream().anyMatch(GIVING_ROWS_UP::contains)))

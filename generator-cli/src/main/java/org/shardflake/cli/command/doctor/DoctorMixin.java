@@ -17,7 +17,7 @@ import org.shardflake.move.MoveListener;
 import org.shardflake.move.Mover;
 import org.shardflake.server.ServerUrl;
 
-/** The servers to examine. */
+/** The options that choose the servers to examine. */
 public final class DoctorMixin extends MoveMixin {
 
     Doctor doctor() {
@@ -42,7 +42,7 @@ public final class DoctorMixin extends MoveMixin {
                 catalog.url(), catalog.installation().urls(map), applicationUrls, mover, forgotten, catalog::parse);
     }
 
-    /** The number of servers and shards, in words. */
+    /** The numbers of examined servers and shards, in words. */
     String extent() {
         ShardMap map = map();
         return "%s with %s"

@@ -15,7 +15,7 @@ import org.shardflake.doctor.Finding;
 import org.shardflake.doctor.Severity;
 import org.shardflake.jdbc.ServerRefusalException;
 
-/** The doctor's findings and their outcome. */
+/** Shows the doctor's findings and their outcome. */
 public final class DoctorView {
 
     private final List<Finding> findings;

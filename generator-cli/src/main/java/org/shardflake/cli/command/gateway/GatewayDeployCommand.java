@@ -19,7 +19,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake gateway deploy}: makes a gateway. */
+/** {@code shardflake gateway deploy}: creates a gateway. */
 @Command(
         name = "deploy",
         description = {

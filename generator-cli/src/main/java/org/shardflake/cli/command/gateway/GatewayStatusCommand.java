@@ -13,7 +13,7 @@ import org.shardflake.gateway.Gateways;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** {@code shardflake gateway status}: whether gateways read all shards where these are. */
+/** {@code shardflake gateway status}: shows whether gateways read all shards where they are. */
 @Command(
         name = "status",
         description = "Shows the gateways, and whether each reads every shard on the server that has it.",

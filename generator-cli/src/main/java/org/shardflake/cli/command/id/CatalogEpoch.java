@@ -22,7 +22,7 @@ final class CatalogEpoch {
     private CatalogEpoch() {}
 
     /**
-     * Asks a catalog, or its standby.
+     * Reads the layout from a catalog, or from its standby.
      *
      * @throws CliException if it cannot be asked: a time by another epoch would be wrong by years
      */

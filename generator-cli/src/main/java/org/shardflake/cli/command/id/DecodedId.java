@@ -10,7 +10,7 @@ import org.shardflake.cli.output.IsoTime;
 import org.shardflake.cli.output.OutputFormat;
 
 /**
- * The written form of a decoded id.
+ * Writes a decoded id as text or JSON.
  *
  * <p>It goes straight to the caller's buffer, allocates almost nothing and loads no library, since {@code id decode} starts often and
  * processes ids by the million.

@@ -74,7 +74,7 @@ final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
         return ids.handle(this);
     }
 
-    /** Decodes ids of other schemes; a separate method, so that decoding our own ids loads no class of theirs. */
+    /** Decodes ids of other schemes, in a separate method so that decoding Shardflake's own ids does not load those classes. */
     private int decodeOther(String scheme) {
         if (!ids.areDecimal()) {
             throw CliException.usage(

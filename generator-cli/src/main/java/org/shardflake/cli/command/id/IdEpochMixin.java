@@ -17,7 +17,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The epoch of ids that exist: the one that is given, or else that of the installation. */
+/** The epoch of existing ids: the given one, or else the installation's. */
 final class IdEpochMixin {
 
     @Spec(Spec.Target.MIXEE)
@@ -45,7 +45,7 @@ final class IdEpochMixin {
         return epoch != null ? EpochMixin.layout(epoch) : ofInstallation();
     }
 
-    /** The layout of the installation; loads no class that knows servers unless there is a catalog. */
+    /** The layout of the installation; loads classes that connect to servers only if there is a catalog. */
     private IdLayout ofInstallation() {
         Invocation invocation = Invocation.of(command);
         if (catalog != null && !catalog.isBlank()) {

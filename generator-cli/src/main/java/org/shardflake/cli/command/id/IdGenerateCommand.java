@@ -19,7 +19,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake id generate}: makes new ids of any scheme. */
+/** {@code shardflake id generate}: generates new ids of any scheme. */
 @Command(
         name = "generate",
         description = {

@@ -61,7 +61,7 @@ final class IdInput {
         return exitCode;
     }
 
-    /** Refuses mistyped options, which arrive here as ids because negative ids look like options. */
+    /** Refuses mistyped options, which are parsed as ids because negative ids look like options. */
     private void checkOptions(List<String> ids) {
         for (String id : ids) {
             if (id.length() > 1 && id.charAt(0) == '-' && !Character.isDigit(id.charAt(1)) && !isAfterDashes(id)) {
@@ -70,7 +70,7 @@ final class IdInput {
         }
     }
 
-    /** Whether the id was given after {@code --}, as required for a shortcode that begins with a dash. */
+    /** Whether an id follows {@code --}, as a shortcode that begins with a dash must. */
     private boolean isAfterDashes(String id) {
         List<String> all = spec.commandLine().getParseResult().originalArgs();
         int dashes = all.indexOf("--");

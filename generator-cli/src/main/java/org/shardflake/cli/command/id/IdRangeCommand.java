@@ -17,7 +17,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code shardflake id range}: shows the ids of a time range, to select by time through the primary key. */
+/** {@code shardflake id range}: shows the lowest and highest ids of a time range, for selecting by time through the primary key. */
 @Command(
         name = "range",
         description = {

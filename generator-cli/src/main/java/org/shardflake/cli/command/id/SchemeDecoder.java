@@ -33,7 +33,7 @@ final class SchemeDecoder implements IdInput.Handler {
 
     static final String AUTO = "auto";
 
-    /** Null for {@link #AUTO}. */
+    /** The scheme of the ids, null for {@link #AUTO}. */
     private final @Nullable Scheme scheme;
 
     private final List<Scheme> candidates;
@@ -177,7 +177,7 @@ final class SchemeDecoder implements IdInput.Handler {
         return field.replaceAll("([a-z])([A-Z])", "$1 $2").toUpperCase(Locale.ROOT);
     }
 
-    /** Writes what had to wait until the end. */
+    /** Writes output that had to wait until the end. */
     void end(PrintWriter out) {
         if (table != null) {
             out.append(table.toString());

@@ -25,7 +25,7 @@ import org.shardflake.scheme.Schemes;
 import org.shardflake.scheme.UniqueIdMode;
 import org.shardflake.server.ServerUrl;
 
-/** Makes ids of a scheme, with failures worded for the command line. */
+/** Generates ids of a scheme, with failures worded for the command line. */
 final class SchemeRun {
 
     private final Scheme scheme;

@@ -28,7 +28,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** Shards leave the old database or come back to it, one by one. */
+/** A command by which shards leave the old database, or come back to it, one by one. */
 @Command(sortOptions = false, exitCodeListHeading = "%nExit codes:%n")
 abstract class AbstractSliceCommand implements Callable<Integer> {
 
@@ -53,7 +53,7 @@ abstract class AbstractSliceCommand implements Callable<Integer> {
     private final Names names;
 
     /**
-     * The words for what was done.
+     * The words that describe the command's effect on shards.
      *
      * @param now the name of the shards for which it was, in JSON
      * @param rest the name of the other shards, in JSON
@@ -62,7 +62,7 @@ abstract class AbstractSliceCommand implements Callable<Integer> {
      */
     record Names(String now, String rest, String infinitive, String past) {}
 
-    /** The shards for which it was done, and the others. */
+    /** The shards that the command has processed, and all others. */
     record Outcome(List<SliceReport> now, ShardSet rest) {}
 
     AbstractSliceCommand(Names names) {
@@ -78,7 +78,7 @@ abstract class AbstractSliceCommand implements Callable<Integer> {
 
     abstract Outcome run(DatabaseAdopter adopter, ShardSet shards);
 
-    /** The line about the other shards. */
+    /** The line about the shards that were not processed. */
     abstract String rest(ShardSet shards);
 
     @Override

@@ -19,7 +19,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake adopt assess}: says how a database would be sharded. */
+/** {@code shardflake adopt assess}: assesses how a database would be sharded. */
 @Command(
         name = "assess",
         description = {

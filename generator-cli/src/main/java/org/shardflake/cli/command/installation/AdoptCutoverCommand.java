@@ -12,7 +12,7 @@ import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.cli.output.Amounts;
 import picocli.CommandLine.Command;
 
-/** {@code shardflake adopt cutover}: lets shards leave the old database one by one. */
+/** {@code shardflake adopt cutover}: moves shards out of the old database, one by one. */
 @Command(
         name = "cutover",
         description = {

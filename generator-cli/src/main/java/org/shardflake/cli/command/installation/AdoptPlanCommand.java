@@ -25,7 +25,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake adopt plan}: plans how a database goes into the shards. */
+/** {@code shardflake adopt plan}: plans how the tables of a database go into shards. */
 @Command(
         name = "plan",
         description = {

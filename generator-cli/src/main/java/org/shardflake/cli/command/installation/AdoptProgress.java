@@ -12,7 +12,7 @@ import org.shardflake.adopt.SliceReport;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.jdbc.Plural;
 
-/** Reports the progress of an adoption: a line every few seconds, and one for each step. */
+/** Reports the progress of an adoption, with a line every few seconds and one for each step. */
 final class AdoptProgress implements AdoptListener {
 
     private static final long NANOS_BETWEEN_LINES = TimeUnit.SECONDS.toNanos(5);

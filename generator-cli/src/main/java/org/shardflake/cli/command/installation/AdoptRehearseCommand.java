@@ -12,7 +12,7 @@ import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.cli.output.Amounts;
 import picocli.CommandLine.Command;
 
-/** {@code shardflake adopt rehearse}: does what a cutover makes writers wait for, and lets no shard leave. */
+/** {@code shardflake adopt rehearse}: does everything in a cutover that writers would wait for, but lets no shard leave. */
 @Command(
         name = "rehearse",
         description = {

@@ -20,12 +20,12 @@ import org.shardflake.adoption.ReferredFirst;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.SqlText;
 
-/** The steps that follow those of {@code adopt plan} and {@code adopt run}, as commands to copy. */
+/** The next steps after {@code adopt plan} and {@code adopt run}, as commands to copy. */
 final class AdoptSteps {
 
     private AdoptSteps() {}
 
-    /** The steps after a plan was written to a file. */
+    /** The next steps after a plan was written to a file. */
     static List<String> after(Path file, PlanFiles.Report report) {
         AdoptionPlan plan = report.plan();
         List<String> steps = new ArrayList<>();
@@ -42,7 +42,7 @@ final class AdoptSteps {
         return steps;
     }
 
-    /** The steps after a run, each on a line. */
+    /** The next steps after a run, one per line. */
     static String after(List<AdoptReport> reports, AdoptionPlan plan, ServerUrl old) {
         List<String> steps = new ArrayList<>();
         if (reports.stream().anyMatch(report -> report.state() == AdoptState.FOLLOWING)) {

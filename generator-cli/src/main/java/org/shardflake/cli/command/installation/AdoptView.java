@@ -24,7 +24,7 @@ import org.shardflake.cli.output.TableWriter;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.move.OpenAdoptions.OpenAdoption;
 
-/** Adoptions as text and as facts. */
+/** Shows adoptions, as text and as facts. */
 final class AdoptView {
 
     private AdoptView() {}
@@ -197,7 +197,7 @@ final class AdoptView {
                 + (progress.changes() >= AdoptionStatus.MOST_CHANGES ? "+" : "");
     }
 
-    /** Several tables of one plan. */
+    /** The text about several tables of a plan. */
     static String text(List<AdoptReport> reports) {
         TableWriter table = new TableWriter("TABLE", "INTO", "STATE", "COPIED", "CHANGES", "COMPARED");
         reports.forEach(report -> table.row(

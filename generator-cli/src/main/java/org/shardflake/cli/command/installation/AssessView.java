@@ -19,7 +19,7 @@ import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.jdbc.Plural;
 
-/** Assessments as text and as facts. */
+/** Shows assessments, as text and as facts. */
 final class AssessView {
 
     private static final int LONGEST_SQL = 110;

@@ -29,7 +29,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
-/** {@code shardflake grants}: the SQL that lets a role work. */
+/** {@code shardflake grants}: prints the SQL that gives a role its privileges. */
 @Command(
         name = "grants",
         description = {
@@ -117,7 +117,7 @@ public final class GrantsCommand implements Callable<Integer> {
 
     static final class WorkConverter implements ITypeConverter<Work> {
 
-        /** The names that completion offers. */
+        /** The values that completion offers. */
         static final class Names implements Iterable<String> {
             @Override
             public Iterator<String> iterator() {

@@ -59,7 +59,7 @@ final class PlannedAdoptionMixin {
         }
     }
 
-    /** The database of the tables. */
+    /** The old database, which has the tables. */
     ServerUrl from(CatalogMixin catalog) {
         return catalog.parse(from);
     }

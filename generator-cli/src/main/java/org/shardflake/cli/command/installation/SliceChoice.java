@@ -11,7 +11,7 @@ import org.shardflake.cli.command.option.ShardsOption;
 import org.shardflake.cli.error.CliException;
 import picocli.CommandLine.Option;
 
-/** The shards that are to leave the old database, or to come back. */
+/** The options that choose the shards to leave the old database, or to come back. */
 final class SliceChoice {
 
     @Option(names = "--shards", paramLabel = "SHARDS", description = "These shards, such as 0-99,1341.")

@@ -27,7 +27,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake demo}: runs everything at once, on its own servers. */
+/** {@code shardflake demo}: shows everything in one run, on its own servers. */
 @Command(
         name = "demo",
         description = {

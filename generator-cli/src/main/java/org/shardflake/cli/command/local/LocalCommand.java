@@ -8,7 +8,7 @@ import java.util.List;
 import org.shardflake.cli.command.option.Subcommands;
 import picocli.CommandLine.Command;
 
-/** {@code shardflake local}: servers for trying everything. */
+/** {@code shardflake local}: runs servers on this machine for trying things out. */
 @Command(
         name = "local",
         description = {

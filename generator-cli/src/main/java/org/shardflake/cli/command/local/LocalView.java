@@ -45,7 +45,10 @@ final class LocalView {
         return table.toString();
     }
 
-    /** Not in the command itself: picocli looks at all methods of a command, and needs the classes that they name. */
+    /**
+     * The text while servers start, kept out of the command class, since picocli examines all methods of a command and loads the classes they
+     * name.
+     */
     static String starting(LocalInstallation local) {
         return local.servers().stream()
                 .filter(server -> !server.isRunning())

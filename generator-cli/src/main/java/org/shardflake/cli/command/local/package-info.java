@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** The commands {@code local} and {@code demo}, which start servers of their own. */
+/** The commands {@code local} and {@code demo}, which start their own servers. */
 @NullMarked
 package org.shardflake.cli.command.local;
 

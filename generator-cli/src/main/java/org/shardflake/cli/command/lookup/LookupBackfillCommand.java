@@ -19,7 +19,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake lookup backfill}: brings the values of older rows into a lookup. */
+/** {@code shardflake lookup backfill}: adds the values of older rows to a lookup. */
 @Command(
         name = "backfill",
         description = {

@@ -8,7 +8,7 @@ import java.util.List;
 import org.shardflake.cli.command.option.Subcommands;
 import picocli.CommandLine.Command;
 
-/** {@code shardflake lookup}: rows of all shards, found by a value. */
+/** {@code shardflake lookup}: manages lookups, which find rows of all shards by a value. */
 @Command(
         name = "lookup",
         description = {

@@ -11,7 +11,7 @@ import org.shardflake.lookup.LookupStatus;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** {@code shardflake lookup list}: all lookups, and how far they are filled. */
+/** {@code shardflake lookup list}: lists all lookups, and how far they are filled. */
 @Command(
         name = "list",
         description = {"Shows all lookups, and the progress of their backfill."},

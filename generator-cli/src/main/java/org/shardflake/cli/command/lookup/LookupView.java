@@ -17,7 +17,7 @@ import org.shardflake.lookup.BackfillReport;
 import org.shardflake.lookup.LookupCheck;
 import org.shardflake.lookup.LookupStatus;
 
-/** Lookups, and what was done to them. */
+/** Shows lookups, and the results of commands on them. */
 final class LookupView {
 
     private LookupView() {}

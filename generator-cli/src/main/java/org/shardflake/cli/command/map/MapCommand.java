@@ -8,7 +8,7 @@ import java.util.List;
 import org.shardflake.cli.command.option.Subcommands;
 import picocli.CommandLine.Command;
 
-/** {@code shardflake map}: shows and changes which server has which shard. */
+/** {@code shardflake map}: shows and changes which server has each shard. */
 @Command(
         name = "map",
         description = "Shows and changes the shard map: which server has which shard.",

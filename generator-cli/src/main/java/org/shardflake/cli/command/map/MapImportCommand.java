@@ -95,7 +95,7 @@ final class MapImportCommand implements Runnable {
         output.print(difference.facts(version), difference::table);
     }
 
-    /** Warns of servers that the map does not have yet, or has at other URLs. */
+    /** Warns about servers that the map does not have yet, or has at other URLs. */
     private void requireOwn(ShardMap current, ShardMap wanted) {
         for (Server server : wanted.servers()) {
             boolean isKnown = current.servers().stream()

@@ -72,7 +72,7 @@ final class MapLocateCommand implements Runnable {
         output.print(facts(placement), () -> table(placement));
     }
 
-    /** A number is held against the shards that there are, not against those that there could be. */
+    /** The placement of the given shard or key; a number must be below the actual number of shards, not only below the possible one. */
     private ShardPlacement placement() {
         if (target.shard != null) {
             return catalog.catalog().load().placement(target.shard);

@@ -88,7 +88,7 @@ final class MapShowCommand implements Callable<Integer> {
             description = "Write a self-contained page with the map, sizes, ids per second and moves in progress.")
     private @Nullable Path html;
 
-    /** The reasons why servers have no rates, by server name. */
+    /** The reasons why rates of servers are missing, by server name. */
     private final Map<String, String> problems = new TreeMap<>();
 
     @Override
@@ -108,7 +108,7 @@ final class MapShowCommand implements Callable<Integer> {
         return problems.isEmpty() ? ExitCodes.OK : ExitCodes.PARTLY_DONE;
     }
 
-    /** The cells, unless they would scroll the table away. */
+    /** The picture of the shards, unless it would scroll the table out of view. */
     private String drawn(MapPicture picture, String table) {
         String drawing = draw(picture).stripTrailing();
         long lines = table.lines().count() + drawing.lines().count() + 2;

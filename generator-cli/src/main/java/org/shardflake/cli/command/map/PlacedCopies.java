@@ -26,7 +26,7 @@ import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
-/** Finds the servers that have the shards which an import places elsewhere without moving rows. */
+/** Finds the servers that have the shards for which an import changes the placement without moving rows. */
 final class PlacedCopies {
 
     private final CatalogMixin catalog;
@@ -43,8 +43,7 @@ final class PlacedCopies {
     }
 
     /**
-     * Refuses a shard whose new server is known to lack it while another has it, and an epoch that was advanced, unless the shard's server has
-     * recorded it.
+     * Refuses a shard whose new server lacks it while another has it, and a higher epoch that the shard's server has not recorded.
      *
      * @throws CliException if there is such a shard or epoch
      */

@@ -20,7 +20,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** A cutover in either direction. */
+/** A command that cuts shards over, in either direction. */
 @Command(
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

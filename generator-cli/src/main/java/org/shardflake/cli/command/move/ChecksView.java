@@ -30,7 +30,7 @@ public final class ChecksView {
         return facts;
     }
 
-    /** One check that a move or a split begins in spite of, and what to do about it. */
+    /** Warns of a check that does not prevent a move or a split, with its remedy. */
     public static void warn(PrintWriter err, PreflightCheck check) {
         err.printf("warning: %s: %s%n", check.name(), check.found());
         if (!check.remedy().isEmpty()) {
@@ -38,7 +38,7 @@ public final class ChecksView {
         }
     }
 
-    /** All checks, and what to do about those that did not pass. */
+    /** Lists all checks, with the remedies of those that did not pass. */
     public static String text(List<PreflightCheck> checks) {
         TableWriter table = new TableWriter("CHECK", "OUTCOME", "FOUND");
         StringBuilder remedies = new StringBuilder();

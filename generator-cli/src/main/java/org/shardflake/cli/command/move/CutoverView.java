@@ -19,7 +19,7 @@ import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import org.shardflake.move.exception.MoveException;
 
-/** The report at the end of a run of cutovers. */
+/** Reports the result of a run of cutovers. */
 public final class CutoverView {
 
     private CutoverView() {}
@@ -59,7 +59,7 @@ public final class CutoverView {
         return facts;
     }
 
-    /** The smallest value that is at or above this percentage of all. */
+    /** The smallest of the values that is at or above this percentage of them. */
     static Duration percentile(List<Duration> sorted, int percent) {
         int rank = (int) Math.ceil(sorted.size() * percent / 100.0);
         return sorted.get(Math.max(rank, 1) - 1);
@@ -72,12 +72,12 @@ public final class CutoverView {
         return done + " " + Amounts.shards(progress.pauses().size()) + pauses(progress);
     }
 
-    /** The write pauses, as the end of a sentence; nothing if there were none. */
+    /** The write pauses of a run as the end of a sentence; empty if there were none. */
     public static String pauses(MoveProgress progress) {
         return pausesText(progress.pauses());
     }
 
-    /** Write pauses, as the end of a sentence; empty without any. */
+    /** Write pauses as the end of a sentence; empty if there are none. */
     public static String pausesText(List<Duration> all) {
         if (all.isEmpty()) {
             return "";
@@ -87,12 +87,12 @@ public final class CutoverView {
                 .formatted(pauses.get("p50"), pauses.get("p99"), pauses.get("max"));
     }
 
-    /** Wraps a failure after some shards were cut over, so that scripts can tell it from one before. */
+    /** Wraps a failure after some shards were cut over, so that scripts can distinguish it from an earlier one. */
     public static RuntimeException partly(MoveException e, MoveProgress progress) {
         return progress.pauses().isEmpty() ? e : partly(e);
     }
 
-    /** Wraps a failure after some of the work was done, so that scripts can tell it from one before. */
+    /** Wraps a failure after a part of the work was done, so that scripts can distinguish it from an earlier one. */
     public static CliException partly(ShardflakeException e) {
         return new CliException(
                 Kind.PARTLY_DONE,

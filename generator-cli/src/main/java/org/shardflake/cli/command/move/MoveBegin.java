@@ -65,7 +65,7 @@ final class MoveBegin extends CopyMixin {
         return ShardsOption.parse(shards, map);
     }
 
-    /** The shards by their server, without those already on the target. */
+    /** The shards to move, by their server, without those already on the target. */
     Map<String, ShardSet> sources(ShardMap map) {
         ShardSet wanted = wanted(map);
         map.server(target);
@@ -79,7 +79,7 @@ final class MoveBegin extends CopyMixin {
         return sources;
     }
 
-    /** Refuses everything if a part cannot be moved, before anything starts. */
+    /** Refuses everything if any part cannot be moved, before anything starts. */
     void requirePassing(Mover mover, Map<String, ShardSet> sources) {
         if (sources.size() > 1) {
             for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
@@ -90,7 +90,7 @@ final class MoveBegin extends CopyMixin {
         }
     }
 
-    /** Shows and checks the planned moves, and returns the exit code. */
+    /** Shows and checks the planned moves; returns the exit code. */
     int dryRun(MoveMixin moves, OutputMixin output) {
         Map<String, ShardSet> sources = sources(moves.map());
         Mover mover = moves.mover(moves.progress());

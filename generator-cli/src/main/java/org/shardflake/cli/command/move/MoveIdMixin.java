@@ -15,7 +15,7 @@ import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import picocli.CommandLine.Parameters;
 
-/** The choice of move. */
+/** The option that chooses a move. */
 class MoveIdMixin {
 
     @Parameters(
@@ -25,7 +25,7 @@ class MoveIdMixin {
             description = "The move's number (default: the only one).")
     private @Nullable Long id;
 
-    /** The move with this number, or the only one there is. */
+    /** The move with the given number, or the only one if no number was given. */
     Move find(Mover mover) {
         if (id != null) {
             return mover.move(id);

@@ -21,7 +21,7 @@ import org.shardflake.move.Mover;
 import org.shardflake.move.server.MoveServer;
 import picocli.CommandLine.Option;
 
-/** The settings of moves, and the choice of one. */
+/** The options with the settings of moves. */
 public class MoveMixin extends CatalogMixin {
 
     @Option(
@@ -35,7 +35,7 @@ public class MoveMixin extends CatalogMixin {
 
     private final Set<Long> begun = ConcurrentHashMap.newKeySet();
 
-    /** Makes Ctrl-C tell how a move stands that the command works on, with the way back. */
+    /** Makes Ctrl-C report the state of the move that the command works on, and how to go back. */
     public Move begun(Move move) {
         begun.add(move.id());
         onInterruption(this::left);
@@ -50,7 +50,7 @@ public class MoveMixin extends CatalogMixin {
                         Collectors.joining(String.format("%n")), text -> text.isEmpty() ? "no move is left" : text));
     }
 
-    /** The settings that other options fill, with the patience. */
+    /** The settings, with the patience of this option and the rest filled in by others. */
     public MoveSettings settings(UnaryOperator<MoveSettings.Builder> others) {
         try {
             return others.apply(MoveSettings.builder().patience(patience)).build();
@@ -59,7 +59,7 @@ public class MoveMixin extends CatalogMixin {
         }
     }
 
-    /** Reports on stderr. */
+    /** A listener that reports on stderr. */
     public MoveProgress progress() {
         return new MoveProgress(err());
     }

@@ -25,7 +25,7 @@ import org.shardflake.move.parallel.MoveEstimate;
 import org.shardflake.move.parallel.MoveRequest;
 import org.shardflake.preflight.PreflightCheck;
 
-/** Reports the progress of a move on stderr, and collects what its result needs. */
+/** Reports a move's progress on stderr, and collects the numbers for its result. */
 public final class MoveProgress implements MoveListener {
 
     private final PrintWriter err;
@@ -42,7 +42,7 @@ public final class MoveProgress implements MoveListener {
     private boolean isNew;
     private boolean isResumed;
 
-    /** Creates the progress of a single move. */
+    /** Creates the progress report of a single move. */
     public MoveProgress(PrintWriter err) {
         this.err = err;
         this.servers = "";
@@ -50,7 +50,7 @@ public final class MoveProgress implements MoveListener {
         this.part = new MoveEstimate(MoveSettings.DEFAULT).add(new MoveRequest("", "", ShardSet.of()), 0);
     }
 
-    /** Creates the progress of one move among several. */
+    /** Creates the progress report of one move among several. */
     MoveProgress(PrintWriter err, MoveRequest move, MovesProgress all, long bytes) {
         this.err = err;
         this.servers = "%s to %s: ".formatted(move.source(), move.target());
@@ -62,7 +62,7 @@ public final class MoveProgress implements MoveListener {
         return all != null && all.areSeveral();
     }
 
-    /** A prefix that names the move, for lines that don't name it. */
+    /** A prefix with the move's name, for lines that would not mention it otherwise. */
     private String which() {
         return isOneOfSeveral() ? servers : "";
     }
@@ -101,7 +101,7 @@ public final class MoveProgress implements MoveListener {
         return isResumed;
     }
 
-    /** Shards with rows that could not be compared. */
+    /** The shards with rows that could not be compared. */
     synchronized List<Integer> undecided() {
         return List.copyOf(undecided);
     }
@@ -222,7 +222,7 @@ public final class MoveProgress implements MoveListener {
         interruption = problem;
     }
 
-    /** Write pauses of this run, in the order of the cutovers. */
+    /** The write pauses of this run, in the order of the cutovers. */
     public synchronized List<Duration> pauses() {
         return List.copyOf(pauses);
     }

@@ -13,7 +13,7 @@ import org.shardflake.jdbc.Plural;
 import org.shardflake.move.Move;
 import picocli.CommandLine.Option;
 
-/** The choice of move, and of its shards. */
+/** The options that choose a move and some of its shards. */
 final class MoveShardsMixin extends MoveIdMixin {
 
     @Option(
@@ -22,7 +22,7 @@ final class MoveShardsMixin extends MoveIdMixin {
             description = "Only these shards, such as 0-99,1341 (default: all of the move).")
     private @Nullable String shards;
 
-    /** The shards given by the user, or all of the move. */
+    /** The shards that the user has chosen, or all shards of the move. */
     ShardSet of(Move move, ShardMap map) {
         if (shards == null) {
             return move.shardSet();

@@ -22,7 +22,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake move status}: shows where moves stand. */
+/** {@code shardflake move status}: shows the state of moves. */
 @Command(
         name = "status",
         description = {

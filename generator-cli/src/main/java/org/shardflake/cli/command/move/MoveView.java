@@ -52,7 +52,7 @@ public final class MoveView {
         return facts;
     }
 
-    /** The state of a move that was interrupted, and how to go back. */
+    /** The text about an interrupted move: its state, and how to go back. */
     static String left(Move move) {
         int shards = move.shards().size();
         return "move %s of %s from %s to %s is %s: %s of %s copied, %s on %s%nto go back: %s"
@@ -164,7 +164,7 @@ public final class MoveView {
         return table + (problems.isEmpty() ? "" : "\n" + String.join("\n", problems));
     }
 
-    /** The lag of a stream, even of one that does not run, since its slot keeps the log. */
+    /** The lag of a stream, also of a stopped one, whose slot keeps log. */
     private static String lag(StreamStatus stream) {
         String time = stream.running() ? ", %s ms".formatted(stream.lagMillis()) : "";
         String errors = stream.applyErrors() > 0 ? ", " + Plural.of(stream.applyErrors(), "error") : "";

@@ -17,7 +17,7 @@ import org.shardflake.move.parallel.MoveEstimate;
 import org.shardflake.move.parallel.MoveEstimate.State;
 import org.shardflake.move.parallel.MoveRequest;
 
-/** Reports the progress of several moves on stderr, in one line for all of them every five seconds; silent if there is only one move. */
+/** Reports the progress of several moves on stderr, in one line for all of them every five seconds; silent for a single move. */
 final class MovesProgress implements AutoCloseable {
 
     private static final int SECONDS = 5;

@@ -10,7 +10,7 @@ import org.shardflake.move.Mover;
 import org.shardflake.move.parallel.ParallelMoves;
 import picocli.CommandLine.Option;
 
-/** Options that limit what several concurrent moves may use together. */
+/** The options that limit what several concurrent moves may use together. */
 public final class ParallelMixin {
 
     @Option(

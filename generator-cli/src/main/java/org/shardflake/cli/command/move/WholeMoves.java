@@ -30,7 +30,7 @@ import org.shardflake.move.parallel.MoveRequest;
 import org.shardflake.move.parallel.ParallelMoves;
 import org.shardflake.rebalance.PlanRun;
 
-/** Makes moves from beginning to end, several at a time, and records what each of them took. */
+/** Carries out moves from beginning to end, several at a time, and records the pauses and duration of each. */
 public final class WholeMoves implements ParallelMoves.Watcher {
 
     private final PrintWriter err;
@@ -43,10 +43,10 @@ public final class WholeMoves implements ParallelMoves.Watcher {
     private final Map<MoveRequest, MoveProgress> progresses = new ConcurrentHashMap<>();
     private @Nullable MovesProgress all;
 
-    /** The result for the shards of one source that went to one target. */
+    /** The result of moving shards from one source to one target. */
     private record Done(Move move, List<Duration> pauses, Duration took, boolean isResumed) {}
 
-    /** Moves with the usual write pause, which are completed. */
+    /** Moves with the default write pause, each of which is completed. */
     public WholeMoves(MoveMixin moves, CopyMixin copying, ParallelMixin parallel) {
         this(moves, copying, parallel, MoveSettings.DEFAULT.pause(), false);
     }
@@ -65,7 +65,7 @@ public final class WholeMoves implements ParallelMoves.Watcher {
         this.err = moves.err();
     }
 
-    /** Finishes interrupted moves, and returns how many shards they have. */
+    /** Finishes interrupted moves; returns the number of their shards. */
     public int finish(Predicate<Move> which) throws InterruptedException {
         List<MoveRequest> begun = moves.mover(settings, MoveListener.NONE).moves().stream()
                 .filter(move -> which.test(move) && move.phase() != MovePhase.CANCELLING)
@@ -79,7 +79,7 @@ public final class WholeMoves implements ParallelMoves.Watcher {
         work(engine -> engine.run(wanted).size());
     }
 
-    /** Carries out a plan, and returns how many shards were moved. */
+    /** Carries out a plan; returns the number of shards moved. */
     public int run(PlanRun plan) throws InterruptedException {
         return work(plan::run);
     }
@@ -99,7 +99,7 @@ public final class WholeMoves implements ParallelMoves.Watcher {
         }
     }
 
-    /** Whether all shards are cut over, by this run or an earlier one of the same command. */
+    /** Whether all shards have been cut over, by this run or an earlier run of the same command. */
     private synchronized boolean areCutOver() {
         return progresses.values().stream()
                         .anyMatch(progress -> !progress.pauses().isEmpty())

@@ -42,7 +42,7 @@ public final class AddressConverter implements ITypeConverter<InetSocketAddress>
     }
 
     /**
-     * An address of localhost as a number. Its name may stand for two addresses, and a browser tries the other one first, where someone
+     * An address of localhost, in numeric form. Its name may stand for two addresses, and a browser tries the other one first, where someone
      * else may listen.
      */
     public static String number(InetSocketAddress local) {
@@ -54,7 +54,7 @@ public final class AddressConverter implements ITypeConverter<InetSocketAddress>
                         local.getPort());
     }
 
-    /** The failure to listen at an address. */
+    /** The exception for an address that cannot be listened on. */
     public static CliException taken(InetSocketAddress address, IOException e) {
         return new CliException(
                 Kind.PRECONDITION,

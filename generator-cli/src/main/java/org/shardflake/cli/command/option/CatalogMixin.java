@@ -27,7 +27,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The catalog that a command reads or changes. */
+/** The options that choose the catalog which a command reads or changes. */
 public class CatalogMixin {
 
     @Spec(Spec.Target.MIXEE)
@@ -73,7 +73,7 @@ public class CatalogMixin {
         return given;
     }
 
-    /** The catalog's URL without its password, if it is on the command line. */
+    /** The catalog's URL without its password, if the URL was given on the command line. */
     public final Optional<String> ofCommandLine() {
         return Optional.ofNullable(url)
                 .filter(text -> !text.isBlank())
@@ -81,7 +81,7 @@ public class CatalogMixin {
                 .map(ServerUrl::withoutPassword);
     }
 
-    /** The arguments that give the catalog to another command, with its password or the command that prints it. */
+    /** The arguments that pass the catalog to another command, with its password or the command that prints the password. */
     public final List<String> arguments() {
         List<String> arguments = new ArrayList<>();
         if (url != null && !url.isBlank()) {
@@ -93,12 +93,12 @@ public class CatalogMixin {
         return arguments;
     }
 
-    /** The catalog, not yet connected. */
+    /** The catalog, without connecting to it. */
     public ShardCatalog catalog() {
         return ShardCatalog.at(url());
     }
 
-    /** The URL from the command line, or else the environment, the file or the local cluster, or else null. */
+    /** The URL from the command line, the environment, the file or the local cluster, in this order; null if none has it. */
     @Nullable
     public ServerUrl given() {
         return origin().map(this::told)
@@ -121,7 +121,7 @@ public class CatalogMixin {
         }
     }
 
-    /** The catalog with the servers of its map, with credentials from the environment. */
+    /** The catalog together with its map's servers, with credentials from the environment. */
     public Installation installation() {
         return new Installation(url(), this::urlOf);
     }
@@ -135,7 +135,7 @@ public class CatalogMixin {
         err().println(what);
     }
 
-    /** Tells after Ctrl-C what is left; how to continue is told as well. */
+    /** Sets the text that is printed after Ctrl-C: what is left; how to continue is added. */
     public final void onInterruption(Supplier<String> left) {
         Interruption.expect(command, left);
     }
@@ -150,12 +150,12 @@ public class CatalogMixin {
         return new Gateways(url(), this::parse);
     }
 
-    /** Says something on stderr that the result does not depend on. */
+    /** Prints a warning on stderr, which the result does not depend on. */
     public final void warn(String what) {
         err().println("warning: " + what);
     }
 
-    /** The catalog and its origin. */
+    /** The setting with the catalog's URL, and where it comes from. */
     public Optional<Setting> origin() {
         return url != null && !url.isBlank()
                 ? Optional.of(new Setting("catalog", url, "command line"))
@@ -167,7 +167,7 @@ public class CatalogMixin {
         return invocation().url(text, passwordCommand);
     }
 
-    /** The URL of a server of the shard map, with missing parts taken from the environment, for sessions whose failures name it. */
+    /** The URL of a server in the shard map, with missing parts from the environment, for sessions whose failures name the server. */
     public ServerUrl urlOf(Server server) {
         return parse(server.url()).named(server.name());
     }

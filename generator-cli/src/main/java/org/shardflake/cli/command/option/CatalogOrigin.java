@@ -20,7 +20,7 @@ import org.shardflake.cluster.LocalServer;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 
-/** The catalog that a command uses if its command line names none. */
+/** Finds the catalog of a command that was not given one. */
 public final class CatalogOrigin {
 
     private static final String LIBPQ = "PGSERVICE, PGHOST and others like them";
@@ -28,7 +28,7 @@ public final class CatalogOrigin {
 
     private CatalogOrigin() {}
 
-    /** The catalog of the environment, of {@code shardflake.yaml}, of the local cluster, or of libpq's variables, in this order. */
+    /** The catalog from the environment, {@code shardflake.yaml}, the local cluster, or libpq's variables, in this order. */
     public static Optional<Setting> find(Invocation invocation) {
         return invocation
                 .settings()
@@ -44,8 +44,8 @@ public final class CatalogOrigin {
     }
 
     /**
-     * Warns where a password is about to go if only a file in the current directory names the server: whoever wrote that file may not be the
-     * password's owner. Also says which program such a file has run for the password.
+     * Warns where a password is about to be sent if only a file in the current directory names the server: someone else may have written the
+     * file. Also says which program such a file has run for the password.
      */
     public static void tell(CommandSpec command, Setting catalog) {
         Invocation invocation = Invocation.of(command);

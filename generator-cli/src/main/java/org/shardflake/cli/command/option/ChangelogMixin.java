@@ -37,12 +37,12 @@ public final class ChangelogMixin {
         return file(changelog);
     }
 
-    /** Settings for this changelog, which may be Flyway's. */
+    /** Settings for this changelog, or for Flyway's migrations. */
     public DeploySettings settings(DeploySettings settings, FlywayOrder order) {
         return settings(changelog, settings, order);
     }
 
-    /** The file or directory given for a changelog, without the word that marks Flyway's. */
+    /** The given file or directory, without the prefix that marks Flyway's migrations. */
     public static Path file(Path given) {
         if (!isFlyway(given)) {
             return given;
@@ -68,7 +68,7 @@ public final class ChangelogMixin {
         return searchPath != null ? searchPath : searchPath(changelog);
     }
 
-    /** The usual directory to search for a changelog's includes. */
+    /** The default directory for a changelog's includes. */
     public static Path searchPath(Path changelog) {
         Path absolute = changelog.toAbsolutePath().normalize();
         Path directory = absolute.getParent();

@@ -23,7 +23,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The option {@code --yes}: without it, a person on a terminal is asked, and anything else is refused. */
+/** The option {@code --yes}: without it, a person at a terminal is asked, and otherwise the command is refused. */
 public final class ConfirmMixin {
 
     @Spec(Spec.Target.MIXEE)
@@ -38,7 +38,7 @@ public final class ConfirmMixin {
     }
 
     /**
-     * Returns if confirmed.
+     * Returns if the user confirms, and fails otherwise.
      *
      * @param what the pending action: "move 7 shards off db1"
      * @param hint how to see more of it first
@@ -61,7 +61,7 @@ public final class ConfirmMixin {
     }
 
     /**
-     * The same, but goes ahead where no one can be asked: for commands that scripts run, and that lose nothing, since they compare copies
+     * Asks a person at a terminal, but continues where there is none: for commands in scripts that lose nothing, since they compare copies
      * before they remove them.
      */
     public void requireOfPerson(String what, CharSequence hint) {
@@ -83,7 +83,7 @@ public final class ConfirmMixin {
         }
     }
 
-    /** Whether an answer to the question agrees. */
+    /** Whether an answer means yes. */
     public static boolean isYes(String answer) {
         return List.of("y", "yes").contains(answer.strip().toLowerCase(Locale.ROOT));
     }

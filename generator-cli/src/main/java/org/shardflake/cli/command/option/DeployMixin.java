@@ -14,7 +14,7 @@ import org.shardflake.deploy.RowChecks;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Options for deploying any changelog. */
+/** The options of every deployment of a changelog. */
 public final class DeployMixin {
 
     @Option(names = "--contexts", paramLabel = "NAMES", defaultValue = "", description = "Liquibase contexts.")

@@ -10,7 +10,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The option {@code --dry-run}, except for commands whose help describes it in more detail. */
+/** The option {@code --dry-run}, for all commands whose help does not describe it in more detail. */
 public final class DryRunMixin {
 
     @Spec(Spec.Target.MIXEE)

@@ -11,7 +11,7 @@ import java.util.Locale;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** An option's choices, the names of an enum in lower case: what completion offers and what is read. */
+/** The names of an enum in lower case as an option's choices, for completion and for parsing. */
 public abstract class EnumNames<E extends Enum<E>> implements Iterable<String>, ITypeConverter<E> {
 
     private final Class<E> type;

@@ -10,7 +10,7 @@ import org.shardflake.IdLayout;
 import org.shardflake.cli.error.CliException;
 import picocli.CommandLine.Option;
 
-/** The epoch of a new installation. */
+/** The option with the epoch of a new installation. */
 public final class EpochMixin {
 
     @Option(

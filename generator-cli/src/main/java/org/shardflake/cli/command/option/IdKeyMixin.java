@@ -16,7 +16,7 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.FileFailure;
 import picocli.CommandLine.Option;
 
-/** The secret key of the public form, read from a file so that neither the shell nor a process list shows it. */
+/** The option with the secret key of public ids, which is read from a file so that neither the shell nor a process list shows it. */
 public final class IdKeyMixin {
 
     @Option(
@@ -32,7 +32,7 @@ public final class IdKeyMixin {
         return file != null;
     }
 
-    /** Public ids under the key, which is read when first needed. */
+    /** Public ids with this key, which is read on first use. */
     public PublicIds publicIds() {
         PublicIds known = publicIds;
         if (known == null) {

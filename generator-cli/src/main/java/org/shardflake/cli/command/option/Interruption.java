@@ -12,10 +12,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 
-/** The words on stderr when Ctrl-C ends a command that changes something: what is left, and the command that continues. Thread-safe. */
+/** The text on stderr when Ctrl-C ends a command that changes something: what is left, and the command that continues. Thread-safe. */
 public final class Interruption {
 
-    /** The time that finding the words may take. */
+    /** The time limit for composing the text. */
     private static final long PATIENCE_MILLIS = 3000;
 
     private static final String WITHOUT_CATALOG = "interrupted; run the same command again to continue";
@@ -25,7 +25,7 @@ public final class Interruption {
     private Interruption() {}
 
     /**
-     * Sets the words of a command.
+     * Sets the text for a command.
      *
      * @param left what is left undone, and how to go back; asked for when it happens
      */
@@ -33,7 +33,7 @@ public final class Interruption {
         words = () -> "interrupted: %s%nto continue: %s".formatted(left.get(), again(command));
     }
 
-    /** The words of the command that runs; empty if it changes nothing. */
+    /** The text for the running command; empty if it changes nothing. */
     public static String words() {
         Supplier<String> its = words;
         if (its == null) {
@@ -45,7 +45,7 @@ public final class Interruption {
                 .join();
     }
 
-    /** The command line as it was typed, for a shell, without passwords. */
+    /** The command line as it was typed, quoted for a shell, without passwords. */
     static String again(CommandSpec command) {
         List<String> typed = command.root().commandLine().getParseResult().originalArgs();
         return "shardflake " + typed.stream().map(Interruption::quote).collect(Collectors.joining(" "));

@@ -35,18 +35,18 @@ public record Invocation(
         PasswordCommands passwords,
         Optional<Predicate<String>> agreement) {
 
-    /** The option and the setting with the password command, without its dashes. */
+    /** The name of the option and setting with the password command, without dashes. */
     public static final String PASSWORD_COMMAND = "password-command";
 
     /** The root command, which holds the invocation. */
     public interface Root {
         Invocation invocation();
 
-        /** Every command, to be described rather than run. */
+        /** All commands, for describing rather than running them. */
         CommandLine commands();
 
         /**
-         * Runs another command of the tree, as if it had been called on its own, and returns its exit code.
+         * Runs another command of the tree as if it had been called separately; returns its exit code.
          *
          * @param output takes what it prints and says
          * @param agreement takes the question before a change, and answers it
@@ -54,12 +54,12 @@ public record Invocation(
         int run(List<String> args, OutputStream output, Map<String, String> environment, Predicate<String> agreement);
     }
 
-    /** A URL, with missing parts taken from the environment, and the password from the command that is set for it, if there is one. */
+    /** A URL, with missing parts from the environment, and a password from the password command if one is set. */
     public ServerUrl url(String text) {
         return url(text, settings.find(PASSWORD_COMMAND).map(Setting::value).orElse(null));
     }
 
-    /** The same, with the password command of the command line. */
+    /** A URL, with missing parts from the environment, and a password from the given password command. */
     public ServerUrl url(String text, @Nullable String passwordCommand) {
         ServerUrl url = ServerAccess.parse(text, environment);
         return passwordCommand == null || passwordCommand.isBlank() ? url : url.asking(passwords.of(passwordCommand));

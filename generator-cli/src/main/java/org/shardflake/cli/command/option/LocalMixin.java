@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import org.shardflake.cli.local.LocalInstallation;
 import picocli.CommandLine.Option;
 
-/** The choice of local cluster. */
+/** The option that chooses a local cluster. */
 public final class LocalMixin {
 
     static final String DIRECTORY = ".shardflake";

@@ -7,7 +7,7 @@ package org.shardflake.cli.command.option;
 import java.time.Duration;
 import picocli.CommandLine.Option;
 
-/** The limit on how long a change to tables may make others wait. */
+/** The option that limits how long a change to tables may make others wait. */
 public final class LockTimeoutMixin {
 
     @Option(

@@ -23,7 +23,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
-/** The choice of output format. */
+/** The options that choose the output format. */
 public final class OutputMixin {
 
     @Spec(Spec.Target.MIXEE)
@@ -82,7 +82,7 @@ public final class OutputMixin {
         });
     }
 
-    /** Prints like {@link #print}, repeatedly: on a terminal, each table replaces the one before. */
+    /** Prints like {@link #print}, repeatedly: on a terminal, each table replaces the previous one. */
     public void printAgain(Redraw redraw, Object facts, Supplier<String> table) {
         if (format == OutputFormat.TABLE) {
             redraw.show(Visible.lines(table.get()));

@@ -6,7 +6,7 @@ package org.shardflake.cli.command.option;
 
 import picocli.CommandLine.Option;
 
-/** The reason for a change of the shard map, for its history. */
+/** The option with the reason for a change of the shard map, which its history records. */
 public final class ReasonMixin {
 
     @Option(

@@ -7,10 +7,10 @@ package org.shardflake.cli.command.option;
 import java.util.Iterator;
 import java.util.List;
 
-/** A placeholder in completion scripts for the names of the servers, which are looked up when the tab key is pressed. */
+/** A placeholder for server names in completion scripts, which look them up when the tab key is pressed. */
 public final class ServerNames implements Iterable<String> {
 
-    /** The text that the script has in its place. */
+    /** The text in scripts that stands for server names. */
     public static final String PLACEHOLDER = "@SERVERS@";
 
     @Override

@@ -8,7 +8,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.error.CliException;
 
-/** A value such as {@code 0-99,1341}, which names shards of a shard map. */
+/** An option value such as {@code 0-99,1341}, which names shards of a shard map. */
 public final class ShardsOption {
 
     private ShardsOption() {}

@@ -10,10 +10,10 @@ import org.shardflake.Spread;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** Reads the initial layout of shards as the user writes it. */
+/** Parses the initial layout of shards. */
 public final class SpreadConverter implements ITypeConverter<Spread> {
 
-    /** The names that completion offers. */
+    /** The values that completion offers. */
     public static final class Names implements Iterable<String> {
         @Override
         public Iterator<String> iterator() {

@@ -6,7 +6,7 @@ package org.shardflake.cli.command.option;
 
 import java.util.List;
 
-/** A command's subcommands, which it creates one by one: a class is loaded only when its command is called. */
+/** Creates a command's subcommands one by one, so that a class is loaded only when its command is called. */
 public interface Subcommands {
 
     /** The names of the subcommands, in the order of the help. */

@@ -9,7 +9,7 @@ import java.time.format.DateTimeParseException;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** Reads a moment as the user writes it: UTC milliseconds, or ISO-8601 with its zone. It always fits into milliseconds. */
+/** Parses a moment: UTC milliseconds, or ISO-8601 with a zone. It always fits into milliseconds. */
 public final class TimeConverter implements ITypeConverter<Instant> {
 
     private static final Instant FIRST = Instant.ofEpochMilli(Long.MIN_VALUE);

@@ -18,7 +18,7 @@ import org.shardflake.rebalance.RebalancePlan;
 import org.shardflake.rebalance.RebalancePlanFile;
 import picocli.CommandLine.Option;
 
-/** The plan options of commands that can write the plan to a file. */
+/** The plan options, for commands that can write the plan to a file. */
 public final class PlanFileMixin extends PlanMixin {
 
     @Option(

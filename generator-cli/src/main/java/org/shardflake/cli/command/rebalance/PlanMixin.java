@@ -119,7 +119,7 @@ class PlanMixin {
         }
     }
 
-    /** Settings for plans that are made and carried out repeatedly. */
+    /** The settings for making and carrying out plans repeatedly. */
     AutoSettings settings(Duration watch, int slower, int budget) {
         try {
             RebalanceSettings plan = settings(by(RebalanceBy.RATE), pins(), ShardSet.of(), List.of());
@@ -149,7 +149,7 @@ class PlanMixin {
                 improvement);
     }
 
-    /** The shards that the user pins, and those being moved, unless they have to leave their server anyway. */
+    /** The pinned shards: those that the user has named and those in a move, unless they have to leave their server anyway. */
     private ShardSet pinned(ShardMap map, CatalogMixin catalog, Collection<String> drained) {
         Set<Integer> pinned = new TreeSet<>();
         pins().stream().forEach(pinned::add);
@@ -169,7 +169,7 @@ class PlanMixin {
         return ShardLoads.measured(ShardSizes.read(map, catalog::urlOf), rates);
     }
 
-    /** Announces how long the sample takes, so that the silence is explained. */
+    /** Announces how long the sample takes, to explain the wait. */
     void sayHowLong(CatalogMixin catalog) {
         if (over.toSeconds() > UNNOTICED_SECONDS) {
             catalog.say("measuring the load for %s".formatted(Amounts.duration(over)));

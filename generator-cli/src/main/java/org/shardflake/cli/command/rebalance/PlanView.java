@@ -16,7 +16,7 @@ import org.shardflake.rebalance.RebalancePlan.Change;
 import org.shardflake.rebalance.RebalancePlan.Move;
 import org.shardflake.rebalance.RebalancePlan.ServerChange;
 
-/** Shows a plan to people. */
+/** Shows a plan as text. */
 public final class PlanView {
 
     private PlanView() {}

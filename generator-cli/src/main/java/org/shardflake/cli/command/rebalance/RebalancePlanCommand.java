@@ -17,7 +17,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code shardflake rebalance plan}: plans which shards should go where. */
+/** {@code shardflake rebalance plan}: plans which shards should move to which server. */
 @Command(
         name = "plan",
         description = {

@@ -29,7 +29,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake rebalance run}: plans, moves and watches, once or again and again. */
+/** {@code shardflake rebalance run}: plans, moves and watches, once or repeatedly. */
 @Command(
         name = "run",
         description = {

@@ -15,7 +15,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake reference adopt}: gives a reference table the rows of a table that each shard has. */
+/** {@code shardflake reference adopt}: fills a reference table with the rows of a table that each shard has. */
 @Command(
         name = "adopt",
         description = {

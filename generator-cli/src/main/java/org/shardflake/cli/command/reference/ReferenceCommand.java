@@ -8,7 +8,7 @@ import java.util.List;
 import org.shardflake.cli.command.option.Subcommands;
 import picocli.CommandLine.Command;
 
-/** {@code shardflake reference}: tables that every server has alike. */
+/** {@code shardflake reference}: manages tables that are the same on every server. */
 @Command(
         name = "reference",
         description = {

@@ -12,7 +12,7 @@ import org.shardflake.reference.ReferenceStatus;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** {@code shardflake reference status}: the home, the tables, and how far the other servers are. */
+/** {@code shardflake reference status}: shows the home, the tables, and how far other servers are behind. */
 @Command(
         name = "status",
         description = {

@@ -16,7 +16,7 @@ import org.shardflake.jdbc.Plural;
 import org.shardflake.reference.ReferenceStatus;
 import org.shardflake.reference.ReferenceTables;
 
-/** The state of reference tables, and what was done to them. */
+/** Shows the state of reference tables, and the results of commands on them. */
 final class ReferenceView {
 
     private ReferenceView() {}

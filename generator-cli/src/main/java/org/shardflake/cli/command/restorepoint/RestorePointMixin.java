@@ -7,7 +7,7 @@ package org.shardflake.cli.command.restorepoint;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.restore.RestorePoints;
 
-/** The restore points of the catalog. */
+/** The options of commands on restore points of the catalog. */
 final class RestorePointMixin extends CatalogMixin {
 
     RestorePoints points() {

@@ -13,7 +13,7 @@ import org.shardflake.cli.output.TableWriter;
 import org.shardflake.restore.RestorePoint;
 import org.shardflake.restore.RestorePoint.Place;
 
-/** Restore points as facts and as tables. */
+/** Shows restore points, as facts and as tables. */
 final class RestorePointView {
 
     private RestorePointView() {}
@@ -41,7 +41,7 @@ final class RestorePointView {
         return facts;
     }
 
-    /** The servers of a restore point with its positions. */
+    /** The servers of a restore point, with the point's position on each. */
     static String places(RestorePoint point) {
         TableWriter table = new TableWriter("SERVER", "LSN", "WAL FILE", "TIME");
         for (Place place : point.places()) {

@@ -19,10 +19,10 @@ import org.shardflake.deploy.DeployPreview;
 import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.ShardDrift;
 
-/** Shows what was or would be deployed, for people and for machines. */
+/** Shows the result or the preview of a deployment, as text and as facts. */
 public final class DeployView {
 
-    /** The limit on output, since a change that fails on every shard would fill the screen. */
+    /** The maximum number of lines shown, since a change that fails on every shard would fill the screen. */
     private static final int SHOWN = 20;
 
     private DeployView() {}
@@ -51,7 +51,7 @@ public final class DeployView {
         return facts;
     }
 
-    /** The failures of one server; {@code shard} is the first of them, which supplies SQL and error. */
+    /** The facts about the failures of one server; {@code shard} is the first of its shards, which supplies SQL and error. */
     private static Map<String, Object> facts(FailureGroup group) {
         Map.Entry<String, ShardSet> server =
                 group.shards().entrySet().iterator().next();
@@ -138,7 +138,7 @@ public final class DeployView {
         }
     }
 
-    /** Adds lines, all of them for the first failure or shard, since the others mostly have the same. */
+    /** Adds lines, all of them for the first failure or shard, as the others usually have the same. */
     private static void addLines(StringJoiner text, String indent, List<String> lines, boolean first) {
         int shown = first ? lines.size() : Math.min(lines.size(), SHOWN);
         lines.stream().limit(shown).forEach(line -> text.add(ErrorLines.abbreviated(indent + line.strip())));
@@ -192,7 +192,7 @@ public final class DeployView {
         return text.toString();
     }
 
-    /** A statement with a semicolon that no comment at its end hides. */
+    /** The statement with a semicolon at the end, on a new line if a comment would hide it. */
     private static String ended(String sql) {
         return sql.substring(sql.lastIndexOf('\n') + 1).contains("--") ? sql + "\n;" : sql + ";";
     }
@@ -210,12 +210,12 @@ public final class DeployView {
         return group.size() == 1 ? "FOR " + where : "FOR SHARD %s, AS FOR ALL OF %s".formatted(group.example(), where);
     }
 
-    /** The number of shards that would change. */
+    /** The number of shards that a deployment would change. */
     static int changed(DeployPreview preview) {
         return preview.shards().values().stream().mapToInt(Integer::intValue).sum();
     }
 
-    /** The effect of a rollback, as a question to confirm. */
+    /** The question that asks to confirm a rollback, with its effect. */
     static String question(DeployPreview preview) {
         String what = preview.groups().stream()
                 .filter(group -> !group.changeSets().isEmpty())

@@ -35,7 +35,7 @@ record FailureGroup(Map<String, ShardSet> shards, String changeSet, String sql, 
         return equal.values().stream().map(FailureGroup::group).toList();
     }
 
-    /** Failures grouped by server and by cause. */
+    /** Failures grouped by server and cause. */
     static List<FailureGroup> byServer(Collection<ShardFailure> failures) {
         Map<String, List<ShardFailure>> servers =
                 failures.stream().collect(groupingBy(ShardFailure::server, TreeMap::new, toList()));

@@ -52,7 +52,7 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake schema check --uid-column uid"})
 final class SchemaCheckCommand implements Callable<Integer> {
 
-    /** The limit on output, since rows that are wrong everywhere would fill the screen. */
+    /** The maximum number of lines shown, since rows that are wrong everywhere would fill the screen. */
     private static final int SHOWN = 20;
 
     @Spec

@@ -119,7 +119,7 @@ final class SchemaRollbackCommand implements Callable<Integer> {
         }
     }
 
-    /** Asks for confirmation without holding locks in the meantime. */
+    /** Asks for confirmation, without holding locks during that time. */
     private DeployPreview confirm(ShardMap map) throws InterruptedException {
         DeployPreview preview;
         try (SchemaDeployer deployer = prepare(map)) {

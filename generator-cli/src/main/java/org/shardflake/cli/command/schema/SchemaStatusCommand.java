@@ -46,7 +46,7 @@ import picocli.CommandLine.Option;
         footer = {"", "Example: shardflake schema status --drift"})
 public final class SchemaStatusCommand implements Callable<Integer> {
 
-    /** The number of attempts while the map keeps changing. */
+    /** The maximum number of attempts if the map keeps changing. */
     private static final int MOST_TRIES = 3;
 
     @Mixin

@@ -16,7 +16,7 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.deploy.DeployTarget;
 import picocli.CommandLine.Option;
 
-/** The choice of shards: all, those of some servers, or some by number. */
+/** The options that choose shards: all, those of some servers, or some by number. */
 public final class TargetsMixin {
 
     @Option(

@@ -18,7 +18,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
 
-/** The parts shared by commands that change a server. */
+/** The common parts of the commands that change a server. */
 final class ServerChange {
 
     private ServerChange() {}
@@ -31,7 +31,7 @@ final class ServerChange {
         return Optional.ofNullable(argument).or(() -> Optional.ofNullable(option));
     }
 
-    /** Refuses a name or a URL that is taken. */
+    /** Refuses a name or a URL that is already in use. */
     static void requireNew(Server server, ShardMap map) {
         for (Server other : map.servers()) {
             if (other.name().equals(server.name())) {
@@ -44,7 +44,7 @@ final class ServerChange {
         requireOwnUrls(server, map);
     }
 
-    /** Refuses URLs of another server. */
+    /** Refuses URLs that lead to another server. */
     static void requireOwnUrls(Server server, ShardMap map) {
         for (Server other : map.servers()) {
             if (!other.name().equals(server.name()) && !Collections.disjoint(urls(other), urls(server))) {

@@ -12,7 +12,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake server names}: prints names for completion scripts. */
+/** {@code shardflake server names}: prints server names for completion scripts. */
 @Command(name = "names", description = "Prints the names of the servers.", hidden = true)
 final class ServerNamesCommand implements Runnable {
 

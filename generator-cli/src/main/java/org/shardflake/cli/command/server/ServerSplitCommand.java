@@ -52,7 +52,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake server split}: makes a standby the server of some of its primary's shards. */
+/** {@code shardflake server split}: turns a standby into the server of some of its primary's shards. */
 @Command(
         name = "split",
         description = {
@@ -169,7 +169,7 @@ final class ServerSplitCommand implements Callable<Integer> {
         return run(request);
     }
 
-    /** The request, with missing options taken from the split in progress. */
+    /** The request, with missing options taken from an unfinished split. */
     private SplitRequest request(Optional<Split> open, ShardMap map) {
         String url = given(standby, "--standby", open.map(Split::targetUrl));
         Server server =
@@ -191,7 +191,7 @@ final class ServerSplitCommand implements Callable<Integer> {
     }
 
     /**
-     * The settings of the move, which compares afterwards: the copies are those of a standby, and comparing each at its cutover would only delay the
+     * The settings of the move, which compares at the end: the copies are a standby's, and comparing each at its cutover would only delay the
      * others.
      */
     private MoveSettings settings() {
@@ -311,7 +311,7 @@ final class ServerSplitCommand implements Callable<Integer> {
         return ExitCodes.OK;
     }
 
-    /** Reports on stderr. */
+    /** A listener that reports on stderr. */
     private record Steps(PrintWriter err) implements SplitListener {
 
         @Override

@@ -12,7 +12,7 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
-/** The choice of format for rows of any number. */
+/** The option that chooses a format for any number of rows. */
 final class RowFormatMixin {
 
     @Option(

@@ -13,7 +13,7 @@ import org.shardflake.cli.command.option.ServerNames;
 import org.shardflake.cli.error.CliException;
 import picocli.CommandLine.Option;
 
-/** The shards of a statement: one of these options. */
+/** The options that choose a statement's shards, of which exactly one is given. */
 final class ShardChoice {
 
     @Option(names = "--all-shards", description = "All shards; so does a query without any of these.")

@@ -44,7 +44,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake sql}: a query of many shards, or statements that write in each. */
+/** {@code shardflake sql}: runs a query over many shards, or statements that write in each. */
 @Command(
         name = "sql",
         description = {
@@ -219,7 +219,7 @@ public final class SqlCommand implements Callable<Integer> {
         }
     }
 
-    /** Refuses a limit or an aggregate of each shard that reads like one of all shards. */
+    /** Refuses a limit or an aggregate that applies to each shard separately but reads as if it applied to all. */
     private void requireMeant(ShardScript script, ShardSet shards) {
         String word =
                 withShard || shards.size() == 1 ? "" : script.wordOfOneShard().orElse("");
@@ -287,7 +287,10 @@ public final class SqlCommand implements Callable<Integer> {
         return SqlReportView.print(report, output.format(), spec.commandLine().getOut(), err);
     }
 
-    /** The change that is also made in shards that are not written, as all shards have the same tables. */
+    /**
+     * The announcement that a table will be created in all shards, even those that the statements do not run in, since all shards have the same
+     * tables.
+     */
     private static Optional<String> tableFirst(ScriptRunner runner) throws InterruptedException {
         int lacking = runner.lackingTable();
         return lacking == 0
@@ -307,7 +310,7 @@ public final class SqlCommand implements Callable<Integer> {
         }
     }
 
-    /** One group of shards for each history: shards that have not had the same changesets may not have the same tables. */
+    /** The shards grouped by history, one of each group: shards with different changesets may have different tables. */
     private List<SchemaStatus.Group> differing(ShardMap map, ShardSet shards) {
         List<DeployTarget> targets = catalog.installation().targets(map).stream()
                 .map(target -> new DeployTarget(

@@ -26,7 +26,7 @@ import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.UnreadShards;
 
-/** A query of shards whose rows go to a writer. */
+/** Runs a query over shards, and passes the rows to a writer. */
 final class SqlRead {
 
     private final ShardRouter router;
@@ -42,7 +42,7 @@ final class SqlRead {
         this.partial = partial;
     }
 
-    /** Ends a read that has all the rows it wants. */
+    /** Thrown to end a read that has all the rows it needs. */
     private static final class EnoughException extends RuntimeException {
 
         @Serial
@@ -81,7 +81,7 @@ final class SqlRead {
         }
     }
 
-    /** Asks a shard for the columns, with a query that returns an empty row. */
+    /** Reads the columns from a shard, with a query that returns an empty row. */
     private void header(String sql, boolean withShard, int shard, RowsWriter rows) {
         String nothing = "SELECT rows.* FROM (VALUES (1)) AS one LEFT JOIN (%s\n) AS rows ON false".formatted(sql);
         router.forEachRow(
@@ -91,7 +91,7 @@ final class SqlRead {
                 (row, its) -> rows.header(withShard ? before("shard", row.columns()) : row.columns()));
     }
 
-    /** Adds up the one number that the query has in each shard, or prints it for each. */
+    /** Adds up the single number that a query returns in each shard, or prints each shard's number. */
     void total(String sql, String name, boolean withShard, RowsWriter rows) {
         @Nullable BigDecimal[] sum = {null};
         run(sql, (row, shard) -> {
@@ -142,7 +142,7 @@ final class SqlRead {
         return new Row(names, values);
     }
 
-    /** A value as JSON has it: a text if a number could lose digits, as ids would. */
+    /** A value for JSON: as text if a number could lose digits, as ids would. */
     private static @Nullable Object value(ResultSet row, int column, String type) throws SQLException {
         if (row.getObject(column) == null) {
             return null;
@@ -161,7 +161,7 @@ final class SqlRead {
         return all;
     }
 
-    /** Says which shards are missing, and returns the exit code. */
+    /** Reports the missing shards; returns the exit code. */
     int tellMissing(PrintWriter err) {
         missing.forEach(unread -> err.printf(
                 "warning: rows of %s are missing, %s of %s: %s%n",

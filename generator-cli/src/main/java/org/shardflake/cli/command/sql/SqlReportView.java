@@ -20,12 +20,12 @@ import org.shardflake.jdbc.Plural;
 import org.shardflake.script.ScriptReport;
 import org.shardflake.script.ScriptReport.Failure;
 
-/** Shows what became of statements in many shards. */
+/** Shows the outcome of statements in many shards. */
 final class SqlReportView {
 
     private SqlReportView() {}
 
-    /** Prints it; returns the exit code. */
+    /** Prints the outcome; returns the exit code. */
     static int print(ScriptReport report, RowsWriter.Format format, PrintWriter out, PrintWriter err) {
         if (format == RowsWriter.Format.JSON) {
             out.println(JsonWriter.write(facts(report)));

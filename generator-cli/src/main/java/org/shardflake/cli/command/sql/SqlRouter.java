@@ -9,12 +9,12 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.router.ShardRouter;
 
-/** Makes the router of a command, which logs in as commands do. */
+/** Creates the router of a command, with the command's own login. */
 final class SqlRouter {
 
     private SqlRouter() {}
 
-    /** The caller closes it. */
+    /** Opens a router, which the caller closes. */
     static ShardRouter open(CatalogMixin catalog, int connections) {
         return ShardRouter.builder()
                 .catalog(catalog.url().pinned())

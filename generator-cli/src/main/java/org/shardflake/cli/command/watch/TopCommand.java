@@ -32,7 +32,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake top}: shows the busiest shards as it measures them. */
+/** {@code shardflake top}: shows the busiest shards, as measured repeatedly. */
 @Command(
         name = "top",
         description = {
@@ -143,7 +143,7 @@ public final class TopCommand implements Callable<Integer> {
         }
     }
 
-    /** Reloads the map; while the catalog is down, shards are assumed to be where they were. */
+    /** Reloads the map; while the catalog is down, the last map counts. */
     private ShardMap reload(ShardMap last) {
         try {
             return catalog.catalog().load();

@@ -40,7 +40,7 @@ final class TopView {
         return map;
     }
 
-    /** The shards whose sizes are needed. To measure all of them takes as long as there are tables. */
+    /** The shards whose sizes are needed for display. To measure all of them takes as long as there are tables. */
     ShardSet wanted() {
         return by == TopBy.BYTES ? ShardSet.of(rates.keySet()) : ShardSet.of(busiest());
     }
@@ -88,7 +88,7 @@ final class TopView {
         return facts;
     }
 
-    /** The whole load, and a line for each of the busiest shards. */
+    /** The text with the total load, and a line for each of the busiest shards. */
     String text() {
         ShardRate all = all();
         int unknown = map.sharding().shardCount() - rates.size();
