@@ -14,8 +14,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An advisory lock that commands take, so that two of them do not do the same work. Anyone who may connect can take it, too, so
- * every wait for it has an end, and its holder is named.
+ * An advisory lock that commands take, so that no two of them do the same work. Anyone who may connect can take it, too, so every wait for it
+ * has an end, and its holder is named.
  *
  * @param name of the work
  * @param number which of several pieces of such work; null if there is one
@@ -94,7 +94,7 @@ public record AdvisoryLock(String name, @Nullable Integer number) {
         return Optional.empty();
     }
 
-    /** Gives the lock back. */
+    /** Releases the lock. */
     public void release(Connection connection) throws SQLException {
         call(connection, "pg_advisory_unlock");
     }
@@ -111,7 +111,7 @@ public record AdvisoryLock(String name, @Nullable Integer number) {
         return holder(connection).orElse("a session that has just ended");
     }
 
-    /** The session that has the lock, for a message; empty if none has it. */
+    /** The session that holds the lock, for a message; empty if none does. */
     public Optional<String> holder(Connection connection) throws SQLException {
         try (PreparedStatement statement = prepare(connection, number == null ? OF_ONE_KEY : OF_TWO_KEYS);
                 ResultSet row = statement.executeQuery()) {

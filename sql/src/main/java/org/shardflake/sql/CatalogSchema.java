@@ -13,20 +13,20 @@ import java.util.Map;
 import liquibase.resource.ClassLoaderResourceAccessor;
 
 /**
- * The schema {@code shardflake_catalog}: tables for the shard map of one installation, in a separate database or that of one of its servers.
- * Deploying it again brings changed functions up to date and does nothing otherwise.
+ * The schema {@code shardflake_catalog}: tables with the shard map of one installation, in a separate database or in a server's. Deploying it
+ * again brings changed functions up to date and does nothing otherwise.
  *
  * <p>Its Liquibase history is in that schema too. All methods are static and safe to call from many threads; deployments to
  * one database wait for each other.
  */
 public final class CatalogSchema {
 
-    /** The changelog, on the class path. */
+    /** The path of the changelog on the class path. */
     public static final String CHANGELOG = "shardflake/catalog.changelog.xml";
 
     private static final String SCHEMA = "shardflake_catalog";
 
-    /** Tests for what the last changesets create, without which the map's rules are not enforced. */
+    /** Checks for the objects of the last changesets, without which the map's rules are not enforced. */
     private static final String COMPLETE = """
             SELECT to_regprocedure('shardflake_catalog.grant_read(name)') IS NOT NULL
                AND (SELECT count(*) FROM pg_trigger t
@@ -67,7 +67,7 @@ public final class CatalogSchema {
         SqlVersion.CATALOG.refuseNewer(connection);
     }
 
-    /** The version of the schema that this program deploys; it goes up whenever the schema changes. */
+    /** The version of the schema that this program deploys, which increases with every change of the schema. */
     public static int version() {
         return SqlVersion.CATALOG.own();
     }
@@ -96,7 +96,7 @@ public final class CatalogSchema {
         return LiquibaseRun.missing(connection, RESOURCES, CHANGELOG, SCHEMA, Map.of());
     }
 
-    /** Checks that the objects are there, since Liquibase's success does not prove it. */
+    /** Checks that the objects exist, since Liquibase's success does not prove it. */
     private static void verify(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet complete = statement.executeQuery(COMPLETE)) {

@@ -17,8 +17,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import liquibase.resource.ClassLoaderResourceAccessor;
 
 /**
- * The function library that every server needs, schema {@code shardflake}: {@code next_id} and its kin. Deploying
- * it again brings changed functions up to date and does nothing otherwise.
+ * The function library that every server needs: schema {@code shardflake}, with {@code next_id} and related functions. Deploying it again
+ * brings changed functions up to date and does nothing otherwise.
  *
  * <p>Its Liquibase history is in schema {@code shardflake} too, apart from the application's own. A changelog that
  * includes {@value #CHANGELOG} deploys the same library under the application's history instead.
@@ -28,18 +28,15 @@ import liquibase.resource.ClassLoaderResourceAccessor;
  */
 public final class FunctionLibrary {
 
-    /** The changelog, on the class path. Its one parameter is {@code shardflake.epoch}, in UTC milliseconds. */
+    /** The path of the changelog on the class path. Its one parameter is {@code shardflake.epoch}, in UTC milliseconds. */
     public static final String CHANGELOG = "shardflake/server.changelog.xml";
 
-    /** The epoch unless another is chosen: 2025-01-01T00:00:00Z, in UTC milliseconds. */
+    /** The default epoch: 2025-01-01T00:00:00Z, in UTC milliseconds. */
     public static final long DEFAULT_EPOCH_MILLIS = 1_735_689_600_000L;
 
     private static final String LAST_FUNCTION = "shardflake.next_id(integer, regclass)";
 
-    /**
-     * Histories that Liquibase has found to be of this version. Finding out takes half a second, so servers share the
-     * result.
-     */
+    /** The histories that Liquibase has found to be of this version. Finding out takes half a second, so servers share the result. */
     private static final Set<String> CURRENT = ConcurrentHashMap.newKeySet();
 
     private static final ClassLoaderResourceAccessor RESOURCES =
@@ -98,7 +95,7 @@ public final class FunctionLibrary {
         return epoch(recordedEpoch(connection), wanted);
     }
 
-    /** The version of the library that this program deploys; it goes up whenever a function changes. */
+    /** The version of the library that this program deploys, which increases with every change of a function. */
     public static int version() {
         return SqlVersion.LIBRARY.own();
     }
@@ -108,7 +105,7 @@ public final class FunctionLibrary {
         return SqlVersion.LIBRARY.deployed(connection);
     }
 
-    /** {@link #version(Connection)} as an SQL expression, to be read along with other things. */
+    /** The {@link #version(Connection)} as an SQL expression, to be read together with other values. */
     public static String versionExpression() {
         return SqlVersion.LIBRARY.expression();
     }
@@ -148,7 +145,7 @@ public final class FunctionLibrary {
                 : LiquibaseRun.missing(connection, RESOURCES, CHANGELOG, "shardflake", parameters(epoch.getAsLong()));
     }
 
-    /** The changesets Liquibase has recorded: of equal histories, all are current or none is. */
+    /** The changesets that Liquibase has recorded, as a text: databases with equal texts are equally current. */
     private static String history(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             try (ResultSet found =
@@ -196,7 +193,7 @@ public final class FunctionLibrary {
         }
     }
 
-    /** Checks that the objects are there, since Liquibase's success does not prove it. */
+    /** Checks that the objects exist, since Liquibase's success does not prove it. */
     private static void verify(Connection connection, long epoch) throws SQLException {
         String sql = "SELECT to_regprocedure(?) IS NOT NULL, epoch_ms, shardflake.epoch_ms() FROM shardflake.layout";
         try (PreparedStatement statement = connection.prepareStatement(sql)) {

@@ -21,12 +21,12 @@ public record InstallationIdentity(UUID id, int shardCount) {
 
     private static final String ON_SERVER = "shardflake.installation";
 
-    /** The identity in a catalog; none without an installation there, or if the catalog is of a version without ids. */
+    /** The identity in a catalog; empty without an installation there, or if the catalog is of a version without ids. */
     public static Optional<InstallationIdentity> ofCatalog(Connection catalog) throws SQLException {
         return read(catalog, "shardflake_catalog.installation");
     }
 
-    /** The identity that a server remembers; none if it remembers none. */
+    /** The identity that a server remembers; empty if it remembers none. */
     public static Optional<InstallationIdentity> ofServer(Connection server) throws SQLException {
         return read(server, ON_SERVER);
     }
@@ -47,7 +47,7 @@ public record InstallationIdentity(UUID id, int shardCount) {
         }
     }
 
-    /** Makes a server remember this identity, whatever it remembered before. */
+    /** Records this identity on a server, in place of any earlier one. */
     public void recordOn(Connection server) throws SQLException {
         try (PreparedStatement record = server.prepareStatement(
                 "INSERT INTO " + ON_SERVER
@@ -58,7 +58,7 @@ public record InstallationIdentity(UUID id, int shardCount) {
         }
     }
 
-    /** Replaces a catalog's id by that of this identity. */
+    /** Replaces a catalog's id by this identity's. */
     public void recordInCatalog(Connection catalog) throws SQLException {
         boolean autoCommit = catalog.getAutoCommit();
         catalog.setAutoCommit(false);

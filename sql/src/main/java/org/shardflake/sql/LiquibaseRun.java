@@ -40,8 +40,8 @@ import liquibase.resource.ResourceAccessor;
 import liquibase.ui.LoggerUIService;
 
 /**
- * Runs Liquibase quietly: nothing on stdout, no analytics, only warnings in the log, and one run at a time, since the
- * whole JVM shares its scopes and caches.
+ * Runs Liquibase quietly: nothing on stdout, no analytics, only warnings in the log, and one run at a time, since Liquibase's scopes and caches
+ * are shared within the JVM.
  */
 public final class LiquibaseRun {
 
@@ -55,13 +55,13 @@ public final class LiquibaseRun {
                AND NOT EXISTS (SELECT FROM pg_catalog.pg_index x WHERE x.indrelid OPERATOR(pg_catalog.=) c.oid AND x.indisprimary)
             """;
 
-    /** SQLSTATE of a connection that failed, or that the server ended. */
+    /** The SQLSTATEs of a connection that failed or that the server ended. */
     private static final Pattern LOST = Pattern.compile("08|57P");
 
     private LiquibaseRun() {}
 
     /**
-     * Refuses a database in which Liquibase would not find its own tables again.
+     * Refuses a database where Liquibase would not find its own tables again.
      *
      * @throws DeploymentException if the database's name begins or ends with a blank
      */
@@ -119,7 +119,7 @@ public final class LiquibaseRun {
         }
     }
 
-    /** Throws the driver's exception if the connection was lost: Liquibase's text would say neither that nor on which server. */
+    /** Throws the driver's exception if the connection was lost, since Liquibase's text says neither that nor on which server. */
     private static void throwLoss(Exception failure) throws SQLException {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             if (cause instanceof SQLException lost
@@ -130,8 +130,8 @@ public final class LiquibaseRun {
     }
 
     /**
-     * Lets the tables of a schema be published: Liquibase's history has no key, and under a publication FOR ALL TABLES PostgreSQL would
-     * refuse to delete from it.
+     * Makes a schema's tables publishable: Liquibase's history has no key, and PostgreSQL refuses to delete from such a table under a
+     * publication FOR ALL TABLES.
      */
     public static void addReplicaIdentities(Connection connection, String schema) throws SQLException {
         List<String> statements = new ArrayList<>();

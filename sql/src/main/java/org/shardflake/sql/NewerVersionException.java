@@ -4,7 +4,7 @@
  */
 package org.shardflake.sql;
 
-/** Thrown when a newer version of Shardflake has deployed its SQL already; nothing was changed. Use that version. */
+/** Thrown when a newer version of Shardflake has already deployed its SQL; nothing was changed. Use that version. */
 public final class NewerVersionException extends DeploymentException {
 
     /** The advice for this failure. */
@@ -21,7 +21,7 @@ public final class NewerVersionException extends DeploymentException {
         this.own = own;
     }
 
-    /** The version that is deployed. */
+    /** The deployed version. */
     public int deployed() {
         return deployed;
     }

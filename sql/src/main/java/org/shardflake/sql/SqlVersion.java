@@ -14,12 +14,12 @@ import java.sql.Statement;
 import java.util.Objects;
 import java.util.Properties;
 
-/** The versions of our SQL, in this program and in a database. */
+/** The versions of Shardflake's SQL, in this program and in a database. */
 enum SqlVersion {
     LIBRARY("the function library", "shardflake.library.version", "shardflake.library_version()"),
     CATALOG("the catalog", "shardflake.catalog.version", "shardflake_catalog.catalog_version()");
 
-    /** The file of versions on the class path, which the changelogs read too. */
+    /** The path of the file with versions on the class path, which the changelogs read as well. */
     static final String FILE = "shardflake/versions.properties";
 
     /** Reads the version without calling the function, which may be missing. */
@@ -56,7 +56,7 @@ enum SqlVersion {
         }
     }
 
-    /** The SQL expression for that. */
+    /** The SQL expression for the version in a database. */
     String expression() {
         return DEPLOYED.formatted(function);
     }

@@ -12,7 +12,7 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The next step in words, with the commands that they name. It stands wherever a plain sentence can. */
+/** The next step in words, with the commands that it mentions. It stands wherever a plain sentence can. */
 public final class Advice implements CharSequence, Serializable {
 
     @Serial
@@ -27,7 +27,7 @@ public final class Advice implements CharSequence, Serializable {
     }
 
     /**
-     * Advice that names commands.
+     * Advice that contains commands.
      *
      * @param words as for {@link String#format}
      * @param values what the words are formatted with; commands among them, and those of other advice, can be read back
@@ -77,7 +77,7 @@ public final class Advice implements CharSequence, Serializable {
         return Objects.hash(text, commands);
     }
 
-    /** The words, in which each command is as a terminal takes it. */
+    /** The words, with each command in the form for a terminal. */
     @Override
     public String toString() {
         return text;

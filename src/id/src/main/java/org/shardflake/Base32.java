@@ -45,7 +45,7 @@ final class Base32 {
         return new String(text);
     }
 
-    /** Reads 64 bits, or 63 if the largest first digit is 7. */
+    /** Parses 64 bits, or 63 if the largest first digit is 7. */
     static long decode(CharSequence text, String form, int maxFirst) {
         if (text.length() != LENGTH) {
             throw MalformedId.of(text, form, "it has %s characters instead of %s".formatted(text.length(), LENGTH));

@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A command of the command line with its arguments, as advice names it. The constants are all forms that the router and the engines
- * can name; words in capitals are places for values. A test of the command line parses each of them.
+ * A command with its arguments, as advice mentions it. The constants are all forms that the router and the engines can name; words in capitals
+ * are places for values. A test of the command line parses each of them.
  */
 public final class CliCommand implements Serializable {
 
@@ -136,7 +136,7 @@ public final class CliCommand implements Serializable {
         return new CliCommand(form, List.of());
     }
 
-    /** This command with values in its places, from left to right. */
+    /** This command with values in its placeholders, from left to right. */
     public CliCommand with(Object... more) {
         List<String> all = new ArrayList<>(values);
         for (Object value : more) {
@@ -150,7 +150,7 @@ public final class CliCommand implements Serializable {
         return form(form);
     }
 
-    /** Whether each place has a value, so that it can be run. */
+    /** Whether each placeholder has a value, so that the command can be run. */
     public boolean isComplete() {
         return PLACE.matcher(form).results().count() <= values.size();
     }
@@ -176,7 +176,7 @@ public final class CliCommand implements Serializable {
         return words;
     }
 
-    /** A word as a shell takes it. */
+    /** A word, quoted for a shell if necessary. */
     public static String quoted(String word) {
         return !word.isEmpty()
                         && word.chars()
@@ -195,7 +195,7 @@ public final class CliCommand implements Serializable {
         return Objects.hash(form, values);
     }
 
-    /** The whole command to type into a terminal, {@code shardflake} included. */
+    /** The whole command as typed into a terminal, including {@code shardflake}. */
     @Override
     public String toString() {
         return "shardflake " + String.join(" ", words(true));

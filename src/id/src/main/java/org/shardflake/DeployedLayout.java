@@ -12,7 +12,7 @@ import java.time.Instant;
 import org.shardflake.LayoutMismatchException.Property;
 
 /**
- * The layout recorded in a database, checked when connecting to it.
+ * The layout recorded in a database, for checks on connecting to it.
  *
  * <p>Call it outside a transaction: where the library is missing, the failed look-up would abort one.
  */
@@ -23,7 +23,7 @@ public final class DeployedLayout {
     private DeployedLayout() {}
 
     /**
-     * Reads the layout of the ids that the database makes.
+     * Reads the layout of the ids that the database generates.
      *
      * @throws LibraryNotDeployedException if the function library is not deployed there
      * @throws LayoutMismatchException if its layout version is unknown, or its functions disagree with its record

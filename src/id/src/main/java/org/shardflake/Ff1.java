@@ -31,7 +31,7 @@ final class Ff1 {
     private static final long LOWER = (1L << 32) - 1;
     private static final long UPPER = (1L << 31) - 1;
 
-    /** Version 1, method 2, addition 1; radix 2; 10 rounds; u = 31; 63 digits; a tweak of 0 bytes. */
+    /** The constant P of FF1: version 1, method 2, addition 1; radix 2; 10 rounds; u = 31; 63 digits; a tweak of 0 bytes. */
     private static final byte[] P = {1, 2, 1, 0, 0, 2, 10, 31, 0, 0, 0, 63, 0, 0, 0, 0};
 
     private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
@@ -40,7 +40,7 @@ final class Ff1 {
     private final long highP;
     private final long lowP;
 
-    /** Idle ciphers: each serves one thread at a time, and making one costs more than the ten rounds. */
+    /** Idle ciphers for reuse: each serves one thread at a time, and creating one costs more than the ten rounds. */
     private final Queue<Cipher> idle = new ConcurrentLinkedQueue<>();
 
     /** Uses an AES key of 16, 24 or 32 bytes, which is copied. */
@@ -82,7 +82,7 @@ final class Ff1 {
         return a << 32 | b;
     }
 
-    /** The mask of the half that a round changes: they take turns, the upper one first. */
+    /** The mask of the half that a round changes; the halves take turns, the upper one first. */
     private static long mask(int round) {
         return round % 2 == 0 ? UPPER : LOWER;
     }

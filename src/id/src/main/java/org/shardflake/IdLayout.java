@@ -37,7 +37,7 @@ public record IdLayout(long epochMillis) {
     /** The last millisecond after the epoch that a positive id can hold: 2<sup>40</sup> - 1. */
     public static final long MAX_ELAPSED_MILLIS = (1L << 40) - 1;
 
-    /** Counts from 2025-01-01T00:00:00Z, the epoch of an installation that did not choose another. */
+    /** The layout of an installation that did not choose an epoch: it counts from 2025-01-01T00:00:00Z. */
     public static final IdLayout DEFAULT = new IdLayout(1_735_689_600_000L);
 
     private static final int TIME_SHIFT = SHARD_BITS + SEQUENCE_BITS;
@@ -57,7 +57,7 @@ public record IdLayout(long epochMillis) {
         return id >>> TIME_SHIFT;
     }
 
-    /** The shard the id was made in: 0..8191. */
+    /** The shard in which the id was created: 0..8191. */
     public static int shard(long id) {
         return (int) (id >>> SEQUENCE_BITS) & MAX_SHARD;
     }
@@ -72,23 +72,23 @@ public record IdLayout(long epochMillis) {
         return Instant.ofEpochMilli(epochMillis);
     }
 
-    /** The last instant for which an id can be made. */
+    /** The last instant for which an id can be created. */
     public Instant expires() {
         return Instant.ofEpochMilli(epochMillis + MAX_ELAPSED_MILLIS);
     }
 
-    /** The time the id was made, in UTC milliseconds since 1970. */
+    /** The time when the id was created, in UTC milliseconds since 1970. */
     public long timeMillis(long id) {
         return epochMillis + elapsedMillis(id);
     }
 
-    /** The time the id was made. */
+    /** The time when the id was created. */
     public Instant time(long id) {
         return Instant.ofEpochMilli(timeMillis(id));
     }
 
     /**
-     * Makes an id from these three fields.
+     * Encodes an id from these three fields.
      *
      * @param timeMillis UTC milliseconds since 1970
      * @throws IllegalArgumentException if a field is out of range, naming the range
@@ -101,7 +101,7 @@ public record IdLayout(long epochMillis) {
     }
 
     /**
-     * The smallest id that any shard can make in the millisecond of {@code time}.
+     * The smallest id that any shard can create in the millisecond of {@code time}.
      *
      * <p>With {@link #maxId} it selects by time through the primary key: {@code WHERE id BETWEEN min AND max}, both
      * ends included, each standing for a whole millisecond. Like the database's functions of these names, it accepts
@@ -112,7 +112,7 @@ public record IdLayout(long epochMillis) {
     }
 
     /**
-     * The largest id that any shard can make in the millisecond of {@code time}; the counterpart of {@link #minId}.
+     * The largest id that any shard can create in the millisecond of {@code time}; the counterpart of {@link #minId}.
      *
      * <p>Before the epoch it is -1, below every id.
      */

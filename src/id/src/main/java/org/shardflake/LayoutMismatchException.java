@@ -6,7 +6,7 @@ package org.shardflake;
 
 import java.io.Serial;
 
-/** A database makes ids of an unexpected layout, so reading or making its ids here would give wrong times. */
+/** The ids of a database have an unexpected layout, so that reading or creating them here would give wrong times. */
 public final class LayoutMismatchException extends ShardflakeException {
 
     @Serial
@@ -16,9 +16,9 @@ public final class LayoutMismatchException extends ShardflakeException {
     public enum Property {
         /** The epoch expected by this program differs from the one recorded in the database. */
         EPOCH,
-        /** The layout version this program knows, against the one recorded in the database. */
+        /** The layout version known to this program differs from the one recorded in the database. */
         VERSION,
-        /** The epoch recorded in the database, against the one its functions use. */
+        /** The epoch recorded in the database differs from the one that its functions use. */
         EPOCH_FUNCTION
     }
 
@@ -49,7 +49,7 @@ public final class LayoutMismatchException extends ShardflakeException {
         return expected;
     }
 
-    /** The value found. */
+    /** The actual value. */
     public long found() {
         return found;
     }

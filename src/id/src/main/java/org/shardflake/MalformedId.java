@@ -4,7 +4,7 @@
  */
 package org.shardflake;
 
-/** Says what is wrong with a text that should be an id, in any form. */
+/** Describes what is wrong with a text that should be an id, in any form. */
 final class MalformedId {
 
     private static final int QUOTED_LENGTH = 40;
@@ -15,7 +15,7 @@ final class MalformedId {
         return new NumberFormatException("%s is not %s: %s".formatted(quote(text), form, reason));
     }
 
-    /** Quotes a text, bounded and free of control characters: it may come from anywhere and go to a terminal. */
+    /** Quotes a text, shortened and without control characters, since it may come from anywhere and go to a terminal. */
     private static String quote(CharSequence text) {
         StringBuilder quoted = new StringBuilder("\"");
         for (int i = 0; i < Math.min(text.length(), QUOTED_LENGTH); i++) {

@@ -5,8 +5,8 @@
 package org.shardflake;
 
 /**
- * Ids in a form safe to show to strangers, in URLs for instance: 13 characters that reveal neither a row's time nor its
- * shard nor the number of rows, and that the key turns back into the id.
+ * Ids in a form that is safe to show to strangers, for example in URLs: 13 characters that reveal neither a row's time nor its shard nor the
+ * number of rows, and that the key turns back into the id.
  *
  * <pre>{@code
  * PublicIds publicIds = new PublicIds(key);              // 16, 24 or 32 secret bytes
@@ -32,7 +32,7 @@ public final class PublicIds {
     private final Ff1 permutation;
 
     /**
-     * Creates public ids under a key.
+     * Creates public ids with a key.
      *
      * @param key 16, 24 or 32 random bytes, for AES-128, AES-192 or AES-256; they are copied
      * @throws IllegalArgumentException if the key has another length
@@ -58,7 +58,7 @@ public final class PublicIds {
     }
 
     /**
-     * The id with this public form. Accepts lower case too, and reads I and L as 1, and O as 0.
+     * The id that has this public form. Accepts lower case too, and reads I and L as 1, and O as 0.
      *
      * @throws NumberFormatException if the text cannot be a public id, saying what is wrong with it
      */

@@ -72,12 +72,12 @@ public record Server(String name, String url, Optional<String> applicationUrl, M
         }
     }
 
-    /** A server with one URL for all. */
+    /** A server with the same URL for all clients. */
     public Server(String name, String url, Map<String, String> labels) {
         this(name, url, Optional.empty(), labels);
     }
 
-    /** A server with one URL for all, and without labels. */
+    /** A server with the same URL for all clients, and without labels. */
     public Server(String name, String url) {
         this(name, url, Map.of());
     }

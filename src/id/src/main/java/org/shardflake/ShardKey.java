@@ -13,7 +13,7 @@ import java.sql.ShardingKey;
 import java.util.UUID;
 
 /**
- * A key that selects a shard: a uid, an id, or the shard's own number.
+ * A key that selects a shard: a uid, an id, or the shard's number itself.
  *
  * <p>A uid and an id are both a {@code long} but lead to different shards, so a key says which it is. Immutable. Also a
  * JDBC {@link ShardingKey}, for frameworks that route by those.
@@ -34,27 +34,27 @@ public final class ShardKey implements ShardingKey {
         this.value = value;
     }
 
-    /** The shard that holds rows of this uid: {@code floorMod(uid, shardCount)}. */
+    /** The key of the shard that holds rows of this uid: {@code floorMod(uid, shardCount)}. */
     public static ShardKey uid(long uid) {
         return new ShardKey(Kind.UID, uid);
     }
 
-    /** The shard of the uid that is the {@link #hash(String) hash} of this text. */
+    /** The key of the shard for the uid that is this text's {@link #hash(String) hash}. */
     public static ShardKey uid(String uid) {
         return uid(hash(uid));
     }
 
-    /** The shard of the uid that is the {@link #hash(UUID) hash} of this UUID. */
+    /** The key of the shard for the uid that is this UUID's {@link #hash(UUID) hash}. */
     public static ShardKey uid(UUID uid) {
         return uid(hash(uid));
     }
 
-    /** The shard this id was made in, read out of the id itself. */
+    /** The key of the shard in which this id was created, read from the id itself. */
     public static ShardKey id(long id) {
         return new ShardKey(Kind.ID, id);
     }
 
-    /** The shard this id was made in, read out of the id itself. */
+    /** The key of the shard in which this id was created, read from the id itself. */
     public static ShardKey id(ShardflakeId id) {
         return id(id.value());
     }

@@ -14,7 +14,7 @@ import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
- * The server of every shard, at one moment.
+ * The server of every shard, as of one version.
  *
  * <p>Immutable, so a look-up needs no lock and sees one version whole. Looking up a uid or an id allocates nothing.
  * Every shard has exactly one server; no map can be made without it.
@@ -44,7 +44,7 @@ public final class ShardMap {
     }
 
     /**
-     * The first map of an installation: all shards laid out over the servers in the given order.
+     * The first map of an installation: all shards distributed over the servers in the given order.
      *
      * @throws IllegalArgumentException if there is no server, or two have the same name
      */
@@ -62,7 +62,7 @@ public final class ShardMap {
     }
 
     /**
-     * A map of given placements.
+     * Creates a map of given placements.
      *
      * @param version the number of the change that made the map; a higher one is newer
      * @param placement gives the placement of each shard from 0 to the shard count - 1
@@ -133,7 +133,7 @@ public final class ShardMap {
     }
 
     /**
-     * The server of this name.
+     * The server with this name.
      *
      * @throws UnknownServerException if there is none
      */
@@ -151,7 +151,7 @@ public final class ShardMap {
     }
 
     /**
-     * The shard an id was made in.
+     * The shard in which an id was created.
      *
      * @throws ShardOutOfRangeException if this installation has no such shard, so the id is not one of its own
      */
@@ -190,14 +190,14 @@ public final class ShardMap {
         return new ShardPlacement(shard, server(shard), epochOfShard[shard]);
     }
 
-    /** The shards of a server; empty if it is not in the map. */
+    /** The shards of a server; empty if the server is not in the map. */
     public ShardSet shards(Server server) {
         return ShardSet.of(IntStream.range(0, serverOfShard.length)
                 .filter(shard -> serverOfShard[shard].equals(server))
                 .toArray());
     }
 
-    /** Returns the shard number if this installation has it. */
+    /** Returns the shard number if the installation has this shard. */
     int checkShard(int shard) {
         if (shard < 0 || shard >= serverOfShard.length) {
             throw ShardOutOfRangeException.ofShard(shard, serverOfShard.length);

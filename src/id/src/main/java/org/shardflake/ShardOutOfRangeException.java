@@ -6,7 +6,7 @@ package org.shardflake;
 
 import java.io.Serial;
 
-/** A request for a shard that this installation lacks, by number or by an id made elsewhere. */
+/** A shard was requested that this installation does not have, by its number or by an id created elsewhere. */
 public final class ShardOutOfRangeException extends ShardflakeException {
 
     @Serial

@@ -5,7 +5,7 @@
 package org.shardflake;
 
 /**
- * A shard's server in one version of the shard map.
+ * The server of a shard in one version of the shard map.
  *
  * @param shard the logical shard: 0..8191
  * @param server the server that holds the shard's rows

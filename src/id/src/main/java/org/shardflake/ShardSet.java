@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
- * A set of logical shards, in a form that people write: {@code 0-99,1341} or, every second one, {@code 0-1998/2}.
+ * A set of logical shards, with a text form that is easy to write: {@code 0-99,1341} or, for every second one, {@code 0-1998/2}.
  *
  * <p>Immutable. Always in order and without duplicates.
  */
@@ -49,8 +49,7 @@ public final class ShardSet {
     }
 
     /**
-     * Reads a list of shards {@code 7}, ranges {@code 0-99} and ranges with a step {@code 0-1998/2}, separated by
-     * commas.
+     * Parses a list of shards {@code 7}, ranges {@code 0-99} and ranges with a step {@code 0-1998/2}, separated by commas.
      *
      * @throws IllegalArgumentException if the text is not such a list, naming the part that is wrong
      */
@@ -59,7 +58,7 @@ public final class ShardSet {
     }
 
     /**
-     * Reads shards of an installation.
+     * Parses shards of an installation.
      *
      * @param shardCount how many it has, as {@link Sharding#shardCount()} says
      * @throws IllegalArgumentException if the text is not such a list, or names a shard that there is not
@@ -126,7 +125,7 @@ public final class ShardSet {
         return shards.hashCode();
     }
 
-    /** The shortest text, or nearly, that {@link #parse} reads back to this set; empty for no shards. */
+    /** A text, usually the shortest, that {@link #parse} turns back into this set; empty for no shards. */
     @Override
     public String toString() {
         int[] sorted = shards.stream().toArray();
@@ -144,7 +143,7 @@ public final class ShardSet {
         return String.join(",", parts);
     }
 
-    /** The number of shards from {@code start} on that are the same distance apart. */
+    /** The number of shards from {@code start} on that are spaced equally. */
     private static int runLength(int[] sorted, int start) {
         if (start + 1 >= sorted.length) {
             return 1;

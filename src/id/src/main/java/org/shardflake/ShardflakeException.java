@@ -22,15 +22,15 @@ public class ShardflakeException extends RuntimeException {
 
     /** The meaning of a failure to the caller. Each has an exit code of the command line. */
     public enum Kind {
-        /** Something failed. */
+        /** A failure of any other kind. */
         FAILURE,
         /** The request names something that does not exist here, or can never be done. */
         USAGE,
-        /** Part of the work was done. */
+        /** Only a part of the work was done. */
         PARTLY_DONE,
         /** A precondition is not met, so nothing was changed. */
         PRECONDITION,
-        /** Rows or schemas are not as they should be. */
+        /** Rows or schemas are not what they should be. */
         VERIFICATION
     }
 
@@ -56,7 +56,7 @@ public class ShardflakeException extends RuntimeException {
         return kind;
     }
 
-    /** The next step, if the message does not name it. */
+    /** The next step, unless the message already gives it. */
     public Optional<Advice> advice() {
         return Optional.ofNullable(advice);
     }

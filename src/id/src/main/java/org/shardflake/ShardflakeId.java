@@ -7,7 +7,7 @@ package org.shardflake;
 import java.time.Instant;
 
 /**
- * An id: the time and shard it was made in, and a sequence number within that millisecond.
+ * An id: the time and the shard of its creation, and a sequence number within that millisecond.
  *
  * <p>Immutable and free of I/O; every {@code long} is an id. The time needs the {@link IdLayout} of the installation
  * that made it, since the id itself only counts milliseconds since that installation's epoch. Code that handles ids
@@ -30,7 +30,7 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
     }
 
     /**
-     * Reads an id from a decimal number.
+     * Parses an id from a decimal number.
      *
      * <p>Accepts all of -2<sup>63</sup>..2<sup>64</sup>-1: a foreign id with its top bit set has the same 64 bits in
      * its unsigned and its {@code bigint} form.
@@ -68,7 +68,7 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
     }
 
     /**
-     * Reads an id from 13 digits of Crockford's base32, the reverse of {@link #toBase32}.
+     * Parses an id from 13 digits of Crockford's base32, the reverse of {@link #toBase32}.
      *
      * <p>Accepts lower case too, and reads I and L as 1, and O as 0. Accepts neither hyphens nor a check symbol.
      *
@@ -79,7 +79,7 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
     }
 
     /**
-     * Reads an id from a shortcode, the reverse of {@link #toShortcode}.
+     * Parses an id from a shortcode, the reverse of {@link #toShortcode}.
      *
      * @throws NumberFormatException if the text is not a shortcode of an id, or has leading zeros, saying what is wrong
      *     with it
@@ -88,7 +88,7 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
         return new ShardflakeId(Shortcode.decode(text));
     }
 
-    /** The shard the id was made in: 0..8191. */
+    /** The shard in which the id was created: 0..8191. */
     public int shard() {
         return IdLayout.shard(value);
     }
@@ -103,7 +103,7 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
         return IdLayout.elapsedMillis(value);
     }
 
-    /** The time the id was made, in an installation of this layout. */
+    /** The time when the id was created, in an installation with this layout. */
     public Instant time(IdLayout layout) {
         return layout.time(value);
     }
@@ -138,8 +138,8 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
     }
 
     /**
-     * The id in the form of Instagram's URLs: its digits of 6 bits, the highest first, in the alphabet of base64url,
-     * without leading zeros. 1 to 11 characters, case-sensitive.
+     * The id in the form used by Instagram's URLs: digits of 6 bits, the highest first, in the alphabet of base64url, without leading zeros. 1
+     * to 11 characters, case-sensitive.
      */
     public String toShortcode() {
         return Shortcode.encode(value);

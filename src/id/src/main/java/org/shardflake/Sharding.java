@@ -14,7 +14,7 @@ package org.shardflake;
  */
 public record Sharding(int shardCount) {
 
-    /** The shard count of an installation that did not choose another. */
+    /** The number of shards of an installation that did not choose another. */
     public static final int DEFAULT_SHARD_COUNT = 2000;
 
     public Sharding {
@@ -30,8 +30,8 @@ public record Sharding(int shardCount) {
     }
 
     /**
-     * The key that a new id stands for: a uid of the id's shard, for a table whose primary key is its shard key. Different ids have
-     * different keys. {@code shardflake.id_to_key} computes the same in PostgreSQL.
+     * The key for a new id: a uid of the id's shard, for a table whose primary key is also its shard key. Different ids have different keys.
+     * {@code shardflake.id_to_key} computes the same in PostgreSQL.
      *
      * @throws IllegalArgumentException if the id is negative, or its shard is none of these
      */

@@ -4,10 +4,7 @@
  */
 package org.shardflake;
 
-/**
- * Ids in the form of Instagram's URLs: digits of 6 bits in the alphabet of base64url (RFC 4648, section 5), highest
- * first.
- */
+/** Ids in the form used by Instagram's URLs: digits of 6 bits in the alphabet of base64url (RFC 4648, section 5), highest first. */
 final class Shortcode {
 
     private static final String FORM = "a shortcode";
@@ -15,7 +12,7 @@ final class Shortcode {
     private static final int BITS = 6;
     private static final int MASK = (1 << BITS) - 1;
     private static final int MAX_LENGTH = 11;
-    /** The largest first digit of 11, since the other ten hold 60 of the 64 bits. */
+    /** The largest first digit of a text with 11 digits, since the other ten hold 60 of the 64 bits. */
     private static final int MAX_FIRST = 15;
 
     private Shortcode() {}

@@ -7,7 +7,7 @@ package org.shardflake;
 /** The initial layout of shards over servers. */
 public enum Spread {
 
-    /** Neighbouring shards together: with 2000 shards on two servers, 0 to 999 on the first and the rest on the second. */
+    /** Neighbouring shards are together: with 2000 shards on two servers, 0 to 999 are on the first and the rest on the second. */
     CONTIGUOUS {
         @Override
         int server(int shard, int shards, int servers) {
@@ -15,7 +15,7 @@ public enum Spread {
         }
     },
 
-    /** Shards on servers in turn: with two servers, even shards on the first and odd ones on the second. */
+    /** Shards are on servers in turn: with two servers, even shards are on the first and odd ones on the second. */
     ROUND_ROBIN {
         @Override
         int server(int shard, int shards, int servers) {

@@ -9,15 +9,15 @@ import java.util.Comparator;
 import java.util.Locale;
 import java.util.Optional;
 
-/** The existing name probably meant by a mistyped one. */
+/** Finds the existing name that a mistyped one probably means. */
 public final class Suggestion {
 
-    /** The number of letters that may be wrong. */
+    /** The maximum number of wrong letters. */
     private static final int TYPOS = 2;
 
     private Suggestion() {}
 
-    /** The name most similar to the text, if one is similar enough. */
+    /** The name most similar to a text, if any is similar enough. */
     public static Optional<String> find(String written, Collection<String> names) {
         return names.stream()
                 .filter(name -> distance(written, name) <= Math.min(TYPOS, name.length() - 1))

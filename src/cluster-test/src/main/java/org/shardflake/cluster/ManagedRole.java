@@ -13,18 +13,18 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
- * The administrator that a managed service gives instead of a superuser, as its documentation describes it: a model, with which
- * tests run if the system property {@code postgres.role} names it. It owns the test's databases and logs in with a password, which
- * servers ask it for by SCRAM.
+ * A model of the administrator that a managed service provides instead of a superuser, according to its documentation; tests run as this role
+ * if the system property {@code postgres.role} names it. It owns the test's databases and logs in with a password, which servers ask it for by
+ * SCRAM.
  */
 public enum ManagedRole {
     /** Amazon RDS and Aurora: {@code rds_superuser} may set {@code session_replication_role}. */
     RDS(true),
 
-    /** Google Cloud SQL: {@code cloudsqlsuperuser} may not. */
+    /** Google Cloud SQL: {@code cloudsqlsuperuser} may not set {@code session_replication_role}. */
     CLOUDSQL(false);
 
-    /** A group role whose members have to give their password, by the servers' {@code pg_hba.conf}. */
+    /** The group role whose members must give their password, according to the servers' {@code pg_hba.conf}. */
     public static final String BY_PASSWORD = EmbeddedServer.BY_PASSWORD;
 
     private static final String PASSWORD = "a secret, that nobody may see";
@@ -35,7 +35,7 @@ public enum ManagedRole {
         this.setsReplicationRole = setsReplicationRole;
     }
 
-    /** The name with which it logs in. */
+    /** The name that the role logs in with. */
     public String user() {
         return name().toLowerCase(Locale.ROOT) + "_model";
     }
@@ -74,7 +74,7 @@ public enum ManagedRole {
         }
     }
 
-    /** SQL that makes the group of those who have to give their password. */
+    /** The SQL that creates the group of roles that must give their password. */
     public static String createByPassword() {
         return "DO $$ BEGIN IF to_regrole('%1$s') IS NULL THEN CREATE ROLE %1$s; END IF; END $$".formatted(BY_PASSWORD);
     }

@@ -17,7 +17,7 @@ public final class NeededPrograms {
 
     private NeededPrograms() {}
 
-    /** Ends the test unless its programs are installed. */
+    /** Skips the test unless its programs are installed. */
     public static void assume(boolean areInstalled, String programs) {
         if (REQUIRED) {
             assertTrue(areInstalled, "SHARDFLAKE_TOOLS is required, and not installed: " + programs);

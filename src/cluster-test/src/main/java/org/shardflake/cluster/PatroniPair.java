@@ -28,7 +28,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server that Patroni keeps: two members, of which one is the primary and the other its synchronous standby, and an etcd.
+ * A server managed by Patroni: two members, one of which is the primary and the other its synchronous standby, and an etcd.
  *
  * <p>Patroni, etcd and PostgreSQL's client programs are those of the machine; PostgreSQL itself is the embedded one. Since the
  * client programs may be older, a copy of the primary is made by a script, and a member whose timeline has ended is copied
@@ -140,7 +140,7 @@ public final class PatroniPair implements AutoCloseable {
                 .start();
     }
 
-    /** The embedded server's programs, and the machine's for the others, in one directory as Patroni wants them. */
+    /** A directory with links to the embedded server's programs and the machine's other programs, as Patroni needs them. */
     private static Path programs(Path directory) throws IOException {
         Path programs = Files.createDirectory(directory.resolve("bin"));
         Path embedded = EmbeddedBinaries.unpack().programs();
@@ -224,13 +224,13 @@ public final class PatroniPair implements AutoCloseable {
         return patroniVersion >= 4 && members.get(0).majorVersion() >= 17;
     }
 
-    /** The libpq URI of a database that names both members. */
+    /** The libpq URI of a database, with both members as hosts. */
     public String uri(String database) {
         return "postgresql://postgres@127.0.0.1:%s,127.0.0.1:%s/%s"
                 .formatted(members.get(0).port(), members.get(1).port(), ClusterServer.encode(database));
     }
 
-    /** The member that is the primary now, after waiting until there is one. */
+    /** The current primary, after waiting until there is one. */
     public PostgresServer primary() {
         return await(
                 "there is no primary",
@@ -239,7 +239,7 @@ public final class PatroniPair implements AutoCloseable {
                         .findFirst());
     }
 
-    /** Waits until the other member is a synchronous standby, which Patroni would promote. */
+    /** Waits until the other member is a synchronous standby, which Patroni could promote. */
     public void awaitStandby() {
         await("there is no synchronous standby", () -> {
             Member primary = (Member) primary();
@@ -250,7 +250,7 @@ public final class PatroniPair implements AutoCloseable {
         });
     }
 
-    /** Waits for a synchronous standby that also has every slot of moves in a database as the primary has it. */
+    /** Waits for a synchronous standby that has every slot of moves in a database at the primary's position. */
     public void awaitSlots(String database) {
         awaitStandby();
         // Its worker looks after pauses that grow to 30 s while there is nothing to keep; a new one begins with 200 ms.
@@ -278,7 +278,7 @@ public final class PatroniPair implements AutoCloseable {
         awaitPrimary(other(old));
     }
 
-    /** The same, together with its Patroni, as if its machine had failed; {@link #start(PostgresServer)} brings it back. */
+    /** Kills the primary and its Patroni, as if its machine had failed; {@link #start(PostgresServer)} brings it back. */
     public PostgresServer killMachineOfPrimary() {
         Member old = (Member) primary();
         old.killPatroni();
@@ -296,7 +296,7 @@ public final class PatroniPair implements AutoCloseable {
         }
     }
 
-    /** Makes the standby the primary, as planned, and the primary its standby. */
+    /** Makes the standby the primary in a planned switchover, and the primary its standby. */
     public void switchOver() {
         awaitStandby();
         Member old = (Member) primary();
@@ -345,7 +345,7 @@ public final class PatroniPair implements AutoCloseable {
         Directories.delete(directory);
     }
 
-    /** One of the two, with its Patroni. */
+    /** One of the two members, with its Patroni. */
     private static final class Member extends ClusterServer {
         private final int port;
         private final int apiPort;

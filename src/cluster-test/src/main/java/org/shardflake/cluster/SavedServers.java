@@ -14,7 +14,7 @@ import java.util.Objects;
 import java.util.OptionalInt;
 
 /**
- * The stopped embedded servers of a cluster, whose data other clusters begin with.
+ * The stopped embedded servers of a cluster, whose data other clusters start with.
  *
  * <p>Tests that crash and promote servers each need a cluster of their own, and copying one is cheaper than installing Shardflake again. A copied server has the system identifier of its original, so the copies of one server do not belong in one
  * installation. The saved data lives as long as the JVM. Thread-safe.

@@ -16,7 +16,7 @@ import java.util.regex.Matcher;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The database that a {@link PostgresExtension} made for a test class on one server, and drops after it.
+ * The database that a {@link PostgresExtension} has created for a test class on one server, and will drop afterwards.
  *
  * <p>Thread-safe. Connections belong to the code that opens them.
  */
@@ -33,7 +33,7 @@ public final class TestDatabase {
         this.name = name;
     }
 
-    /** The server it is on. */
+    /** The server of the database. */
     public PostgresServer server() {
         return server;
     }
@@ -87,7 +87,7 @@ public final class TestDatabase {
         return name + " on " + server;
     }
 
-    /** An existing database, such as that of a standby. */
+    /** Represents an existing database, such as a standby's. */
     public static TestDatabase existing(PostgresServer server, String name) {
         return new TestDatabase(server, name);
     }
@@ -117,7 +117,7 @@ public final class TestDatabase {
         }
     }
 
-    /** Ends the connections to the database; whether it is a copy of this one to which nothing was written since. */
+    /** Ends the connections to the database; returns whether it is an unchanged copy of another one. */
     boolean isStill(String original) throws SQLException {
         if (!original.equals(copied)) {
             return false;
@@ -139,7 +139,7 @@ public final class TestDatabase {
                 + " WHERE backend_type = 'client backend' AND datname = '" + name + "'");
     }
 
-    /** The id that the server's next transaction gets if it writes; one that only reads gets none. */
+    /** The id that the server's next writing transaction will get. */
     private static long nextTransaction(Statement statement) throws SQLException {
         return Long.parseLong(strings(statement, "SELECT pg_snapshot_xmax(pg_current_snapshot())")
                 .get(0));

@@ -19,7 +19,7 @@ import java.util.function.IntUnaryOperator;
 import java.util.stream.Stream;
 
 /**
- * Legal values that hardly anybody gives a server's settings, for tests of what must not depend on them.
+ * Legal but rare values of server settings, for tests of code that must not depend on them.
  *
  * <p>Asks the server which settings a role or a database may have, so that a new version's are among them.
  */
@@ -34,7 +34,7 @@ public final class UnusualSettings {
                AND name NOT IN ('transaction_isolation', 'transaction_read_only', 'transaction_deferrable', 'client_encoding', 'application_name')
             """;
 
-    /** Values of settings that take a text, as written in SQL. Of others, no value is both legal everywhere and of any effect. */
+    /** Values of the settings that take a text, as written in SQL. Of others, no value is both legal everywhere and of any effect. */
     private static final Map<String, String> TEXTS = Map.of(
             "search_path", "hostile, public",
             "DateStyle", "'German, DMY'",
@@ -49,17 +49,17 @@ public final class UnusualSettings {
 
     private UnusualSettings() {}
 
-    /** Each setting's name with a value as written in SQL: of numbers the least that has an effect, of words the first. */
+    /** Names of settings with values as written in SQL: the smallest number that has an effect, or the first word. */
     public static Map<String, String> small(Connection connection) throws SQLException {
         return read(connection, values -> 0);
     }
 
-    /** Each setting's name with a value as written in SQL: of numbers the greatest, of words the last. */
+    /** Names of settings with values as written in SQL: the greatest number, or the last word. */
     public static Map<String, String> large(Connection connection) throws SQLException {
         return read(connection, values -> values - 1);
     }
 
-    /** Each setting's name with one of the values of {@link #small} and {@link #large} and of those between, or in one case of four none. */
+    /** Names of settings with random values between those of {@link #small} and {@link #large}; a quarter of the settings is left out. */
     public static Map<String, String> random(Connection connection, Random random) throws SQLException {
         Map<String, String> values = read(connection, random::nextInt);
         values.values().removeIf(value -> random.nextInt(4) == 0);
@@ -67,7 +67,7 @@ public final class UnusualSettings {
     }
 
     /**
-     * Gives settings to a role or a database, but those that this machine or another setting does not allow.
+     * Sets values for a role or a database, except those that this machine or another setting does not allow.
      *
      * @param to as ALTER has it: {@code ROLE name}, {@code DATABASE name}, {@code ROLE name IN DATABASE name}
      * @return the names of those that were given
@@ -103,7 +103,7 @@ public final class UnusualSettings {
         return values;
     }
 
-    /** The values from the least to the greatest. */
+    /** The values of a setting, from the smallest to the greatest. */
     private static List<String> values(ResultSet row) throws SQLException {
         String name = row.getString("name");
         if (name.equals("transaction_timeout")) {
@@ -119,7 +119,7 @@ public final class UnusualSettings {
         };
     }
 
-    /** With the greatest cost of a row any plan costs infinitely much, and PostgreSQL 15 then fails to plan its queries for replication. */
+    /** Replaces bounds at which plans cost infinitely much, since PostgreSQL 15 then fails to plan its own replication queries. */
     private static String finite(String bound) {
         return Double.parseDouble(bound) > 1e300 ? "1e300" : bound;
     }
@@ -134,7 +134,7 @@ public final class UnusualSettings {
         return words;
     }
 
-    /** A bound as text; numbers below 1 mostly mean that there is no limit. */
+    /** A bound as text; numbers below 1 usually mean that there is no limit. */
     private static String number(String bound, String instead) {
         return Long.parseLong(bound) < 1 ? instead : bound;
     }

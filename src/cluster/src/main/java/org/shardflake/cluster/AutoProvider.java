@@ -10,7 +10,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** Chooses the best provider this machine offers, and reports once on stderr which and why. */
+/** Chooses the best provider that this machine offers, and reports the choice and the reason once on stderr. */
 final class AutoProvider {
     private static final AtomicBoolean said = new AtomicBoolean();
     private static @Nullable String dockerProblem;
@@ -41,7 +41,7 @@ final class AutoProvider {
         return PostgresCluster.start(new EmbeddedProvider(version, settings, Map.of()), servers);
     }
 
-    /** The problem with Docker, or null. The first failure is kept, so as not to wait for an unusable engine again. */
+    /** The problem with Docker, or null if there is none. The first failure is kept, so as not to wait for an unusable engine again. */
     private static synchronized @Nullable String dockerProblem(String image) {
         if (dockerProblem == null) {
             dockerProblem = DockerEngine.problem(image);

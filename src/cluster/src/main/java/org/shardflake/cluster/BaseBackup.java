@@ -21,7 +21,7 @@ import java.util.Set;
 /** A base backup made by copying a running server's files, since the bundled binaries lack {@code pg_basebackup}. */
 final class BaseBackup {
 
-    /** The directories whose contents a base backup leaves out; WAL comes through the slot. */
+    /** The directories whose contents a base backup leaves out; the slot provides the WAL. */
     private static final Set<String> WITHOUT_CONTENTS = Set.of(
             "pg_wal",
             "pg_replslot",
@@ -54,7 +54,7 @@ final class BaseBackup {
         }
     }
 
-    /** Copies files that may be changing. */
+    /** Copies files that may change during the copy. */
     static void copy(Path from, Path to) throws IOException {
         Files.walkFileTree(from, new SimpleFileVisitor<>() {
             @Override

@@ -12,7 +12,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Properties;
 
-/** A server as its cluster manages it: started first and closed last. */
+/** A server under its cluster's control, which is started first and closed last. */
 abstract class ClusterServer implements PostgresServer {
     private static final Duration START_TIMEOUT = Duration.ofSeconds(60);
 
@@ -85,7 +85,7 @@ abstract class ClusterServer implements PostgresServer {
         return majorVersion;
     }
 
-    /** Waits until the server accepts connections, through its recovery if need be. */
+    /** Waits until the server accepts connections, including its recovery if necessary. */
     final void awaitConnection() {
         long deadline = System.nanoTime() + START_TIMEOUT.toNanos();
         while (true) {
@@ -114,7 +114,7 @@ abstract class ClusterServer implements PostgresServer {
         }
     }
 
-    /** Whether the server runs, so that waiting for it makes sense. */
+    /** Whether the server is running, so that waiting for it makes sense. */
     boolean isRunning() {
         return true;
     }

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Runs a program to its end, with its output in a file: a pipe would be inherited by the server it starts. */
+/** Runs a program until it ends, with its output in a file: a server started by it would inherit a pipe. */
 final class Command {
     private Command() {}
 

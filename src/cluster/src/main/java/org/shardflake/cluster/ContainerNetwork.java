@@ -16,7 +16,7 @@ import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.utility.DockerImageName;
 
 /**
- * A container that only sleeps, whose network the servers of a cluster share.
+ * A container that does nothing, whose network the servers of a cluster share.
  *
  * <p>Each server thus has one address, {@code localhost} and its port, for this machine and for the servers that
  * subscribe to it, and keeps it across restarts. Ports can only be published when this container starts.
@@ -58,7 +58,7 @@ final class ContainerNetwork {
                 .withPortBindings(ports.stream().map(this::publish).toList());
     }
 
-    /** Publishes a port to this machine only, if the engine runs on it. */
+    /** The binding of a port, to this machine only if the engine runs on it. */
     private PortBinding publish(int port) {
         return new PortBinding(
                 isLoopback(host) ? Binding.bindIpAndPort("127.0.0.1", port) : Binding.bindPort(port),

@@ -13,7 +13,7 @@ import org.testcontainers.DockerClientFactory;
 
 /** Starts containers on a Docker engine. */
 final class ContainerProvider implements ServerProvider {
-    /** The number of servers a cluster can grow to, unless it starts with more. */
+    /** The number of servers that a cluster can grow to, unless it starts with more. */
     private static final int PORTS = 8;
 
     private final String image;
@@ -35,7 +35,7 @@ final class ContainerProvider implements ServerProvider {
                 .toList();
     }
 
-    /** The image with a version of PostgreSQL, or the one that {@code postgres.image} names. */
+    /** The image for a version of PostgreSQL, or the one that {@code postgres.image} names. */
     static String image(int version) {
         return SystemProperties.get("postgres.image").orElse("postgres:" + version);
     }

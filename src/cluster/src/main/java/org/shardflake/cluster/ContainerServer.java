@@ -147,7 +147,7 @@ final class ContainerServer extends ClusterServer {
         return container.getDockerClient();
     }
 
-    /** Publishes no port itself, since it is in the network of a container that does. */
+    /** A container without published ports, since it is in the network of one that publishes them. */
     private static final class Container extends PostgreSQLContainer {
         private final int port;
 

@@ -17,7 +17,7 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A new data directory that the servers in memory copy, since {@code initdb} takes ten times as long as the copy.
+ * A new data directory that in-memory servers copy, since {@code initdb} takes ten times as long as copying.
  *
  * <p>Every server needs a system identifier of its own. It is in the control file, which has a checksum, and in the header of the
  * write-ahead log, which has none. If they are not where they are expected, every server runs {@code initdb}. The template lives as
@@ -30,7 +30,7 @@ final class DataTemplate {
     /** The offset of the identifier in the log's header; in the control file it is 0. */
     private static final int LOG_IDENTIFIER = 24;
 
-    /** The control file's contents fit in one sector, so that a disk writes them whole (pg_control.h). */
+    /** The size of the control file's contents, one sector, so that a disk writes them whole (pg_control.h). */
     private static final int CONTROL_SIZE = 512;
 
     private static @Nullable DataTemplate shared;
@@ -45,7 +45,7 @@ final class DataTemplate {
         this.checksum = checksum;
     }
 
-    /** Makes a data directory in memory; {@code initdb} makes one elsewhere, given the path. */
+    /** Creates a data directory in memory; {@code initdb}, called with a path, creates one elsewhere. */
     static void create(Path target, Consumer<Path> initdb) throws IOException {
         DataTemplate template = shared(initdb);
         if (template.checksum == 0) {

@@ -20,7 +20,7 @@ final class Directories {
 
     private Directories() {}
 
-    /** Copies a directory that nothing changes, with its permissions, which PostgreSQL insists on. */
+    /** Copies a directory that nothing else changes, with its permissions, which PostgreSQL insists on. */
     static void copy(Path from, Path to) throws IOException {
         List<Path> paths;
         try (Stream<Path> walk = Files.walk(from)) {
@@ -31,7 +31,7 @@ final class Directories {
         }
     }
 
-    /** Removes the directory if it exists; failure is worth a warning, but no reason to stop cleaning up. */
+    /** Removes the directory if it exists; a failure is logged as a warning, and cleaning up continues. */
     static void delete(Path directory) {
         try {
             FileUtils.deleteDirectory(directory.toFile());

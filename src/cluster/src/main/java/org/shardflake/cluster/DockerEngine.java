@@ -17,7 +17,7 @@ import org.testcontainers.dockerclient.DockerClientProviderStrategy;
 import org.testcontainers.utility.DockerImageName;
 import org.testcontainers.utility.ImageNameSubstitutor;
 
-/** Finds out whether there is a usable Docker engine, without waiting long. */
+/** Finds out quickly whether there is a usable Docker engine. */
 final class DockerEngine {
     private static final Duration TIMEOUT = Duration.ofSeconds(8);
     private static final String RYUK = "testcontainers/ryuk";
@@ -25,7 +25,7 @@ final class DockerEngine {
     private DockerEngine() {}
 
     /**
-     * Returns what keeps containers of the image from starting at once, or null if nothing does.
+     * The reason why containers of the image cannot be started now, or null if they can.
      *
      * <p>The engine is asked in a separate thread, because any step may take long. Images are not pulled, not even by
      * Testcontainers, which would retry for minutes if no registry answers.

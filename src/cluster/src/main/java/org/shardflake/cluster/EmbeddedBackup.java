@@ -16,10 +16,10 @@ import java.time.Duration;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A backup beside the server's data, with an archive there. */
+/** A backup in a directory next to the server's data, with an archive. */
 final class EmbeddedBackup implements PostgresBackup {
 
-    /** Commands run in the data directory. */
+    /** The settings for archiving; commands run in the data directory. */
     static final Map<String, String> ARCHIVING = Map.of(
             "archive_mode",
             "on",

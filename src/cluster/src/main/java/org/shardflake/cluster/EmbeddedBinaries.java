@@ -68,7 +68,7 @@ final class EmbeddedBinaries {
         return new EmbeddedBinaries(directory);
     }
 
-    /** The directory of what is kept, for all JVMs of a user. */
+    /** The directory of unpacked binaries, shared by all JVMs of a user. */
     static Path cache() {
         return Path.of(System.getProperty(
                 "shardflake.cache",
@@ -80,7 +80,7 @@ final class EmbeddedBinaries {
         return directory.resolve("bin");
     }
 
-    /** The command line of a program, run as a user other than root, which PostgreSQL always refuses. */
+    /** The command line for running a program as a user other than root, since PostgreSQL refuses to run as root. */
     List<String> command(String program, String... arguments) {
         List<String> command = new ArrayList<>();
         command.add(programs()
@@ -90,7 +90,7 @@ final class EmbeddedBinaries {
         return asUser(command);
     }
 
-    /** The same command line, run as a user other than root. */
+    /** The command line for running a program as a user other than root. */
     static List<String> asUser(List<String> program) {
         List<String> command = new ArrayList<>();
         if (LinuxUtils.isUnshareAvailable()) {

@@ -19,10 +19,10 @@ import org.jspecify.annotations.Nullable;
 final class EmbeddedProvider implements ServerProvider {
     private static final String PREFIX = "shardflake-cluster-";
 
-    /** A directory in memory, as Linux has it. */
+    /** The in-memory directory of Linux. */
     static final Path MEMORY = Path.of("/dev/shm");
 
-    /** The disk space, in bytes, that tests of two JVMs fit into. */
+    /** The free space, in bytes, that the tests of two JVMs need. */
     private static final long ROOM = 8L << 30;
 
     private final OptionalInt version;

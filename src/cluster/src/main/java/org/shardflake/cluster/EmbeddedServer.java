@@ -14,11 +14,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/**
- * A server on this machine, controlled through {@code pg_ctl}: a daemon that a Ctrl-C in the terminal does not reach.
- */
+/** A server on this machine, controlled through {@code pg_ctl}; as a daemon, it is not reached by Ctrl-C in the terminal. */
 class EmbeddedServer extends ClusterServer {
-    /** The role whose members have to give their password. */
+    /** The role whose members must give their password. */
     static final String BY_PASSWORD = "logs_in_by_password";
 
     private static final Duration TIMEOUT = Duration.ofSeconds(90);
@@ -65,7 +63,7 @@ class EmbeddedServer extends ClusterServer {
         return port;
     }
 
-    /** The directory of all its files. */
+    /** The directory of all the server's files. */
     Path directory() {
         return directory;
     }
@@ -74,7 +72,7 @@ class EmbeddedServer extends ClusterServer {
         return data;
     }
 
-    /** A standby of this server, not created yet, with the same binaries. */
+    /** A standby of this server with the same binaries, not created yet. */
     EmbeddedStandby newStandby(String standbyName) {
         return new EmbeddedStandby(
                 standbyName, this, binaries, directory.resolveSibling(standbyName), Ports.free(), version, environment);
@@ -135,7 +133,7 @@ class EmbeddedServer extends ClusterServer {
         }
     }
 
-    /** Signals the postmaster first, so that it starts no more processes. */
+    /** Signals the server's processes, the postmaster first, so that it starts no more of them. */
     private void signal(String signal) {
         ProcessHandle postmaster =
                 postmaster(data).orElseThrow(() -> new PostgresClusterException(this + " does not run"));
@@ -153,7 +151,7 @@ class EmbeddedServer extends ClusterServer {
         }
     }
 
-    /** Stops in immediate mode, since the data is no longer needed and a fast shutdown waits for subscribers. */
+    /** Stops the server in immediate mode, since its data is no longer needed and a fast shutdown would wait for subscribers. */
     @Override
     synchronized void close() {
         closed = true;

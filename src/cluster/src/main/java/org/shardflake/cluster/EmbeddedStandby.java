@@ -17,7 +17,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.OptionalInt;
 
-/** A standby made of a {@link BaseBackup} of its primary. */
+/** A standby created from a {@link BaseBackup} of its primary. */
 final class EmbeddedStandby extends EmbeddedServer implements PostgresStandby {
 
     private static final Duration REPLAY_TIMEOUT = Duration.ofSeconds(60);

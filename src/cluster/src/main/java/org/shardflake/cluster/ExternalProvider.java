@@ -6,7 +6,7 @@ package org.shardflake.cluster;
 
 import java.util.List;
 
-/** Provides servers that are run elsewhere. */
+/** Provides servers that run elsewhere. */
 final class ExternalProvider implements ServerProvider {
     private final List<PostgresUrl> urls;
     private int used;

@@ -10,7 +10,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.stream.Collectors;
 
-/** A server that is run elsewhere. */
+/** A server that runs elsewhere. */
 final class ExternalServer extends ClusterServer {
     private final PostgresUrl url;
 

@@ -24,8 +24,8 @@ import java.util.function.IntConsumer;
 import java.util.stream.Collectors;
 
 /**
- * Embedded servers that persist in a directory, with their ports and data, until the directory is removed. They keep
- * running when this JVM ends. Not thread-safe; two processes that start or stop the same cluster wait for each other.
+ * Embedded servers that keep their ports and data in a directory until the directory is removed. They keep running when this JVM ends. Not
+ * thread-safe; two processes that start or stop the same cluster wait for each other.
  */
 public final class LocalCluster {
 
@@ -44,7 +44,7 @@ public final class LocalCluster {
         return new LocalCluster(directory.toAbsolutePath().normalize());
     }
 
-    /** The directory of its files. */
+    /** The directory of the cluster's files. */
     public Path directory() {
         return directory;
     }
@@ -54,7 +54,7 @@ public final class LocalCluster {
         return Files.isRegularFile(ports);
     }
 
-    /** The servers of this cluster by name, running or not. */
+    /** The servers of this cluster, running or not, by name. */
     public List<LocalServer> servers() {
         List<LocalServer> servers = new ArrayList<>();
         readPorts()
@@ -74,7 +74,7 @@ public final class LocalCluster {
     }
 
     /**
-     * As {@link #start(int)}.
+     * Starts servers like {@link #start(int)}, with a callback.
      *
      * @param starting told, before it takes a while, how many servers are to be created
      */
@@ -106,7 +106,7 @@ public final class LocalCluster {
         void run(EmbeddedServer server);
     }
 
-    /** Runs the action on all servers at the same time, since a stopping server waits for its followers. */
+    /** Runs an action on all servers concurrently, since a stopping server waits for its followers. */
     private void each(Map<String, Integer> servers, Action action) {
         EmbeddedBinaries binaries = EmbeddedBinaries.unpack();
         List<CompletableFuture<Void>> running = servers.entrySet().stream()

@@ -13,7 +13,7 @@ package org.shardflake.cluster;
  */
 public record LocalServer(String name, int port, boolean isRunning) {
 
-    /** The libpq URL of a database on it, whose superuser needs no password. */
+    /** The libpq URL of a database on the server, whose superuser needs no password. */
     public String uri(String database) {
         return "postgresql://postgres@localhost:%s/%s".formatted(port, database);
     }

@@ -6,7 +6,7 @@ package org.shardflake.cluster;
 
 import org.testcontainers.containers.wait.strategy.AbstractWaitStrategy;
 
-/** Makes Testcontainers wait for nothing, since we know better what to wait for. */
+/** Makes Testcontainers not wait at all, since the caller knows better what to wait for. */
 final class NoWait extends AbstractWaitStrategy {
     @Override
     protected void waitUntilReady() {}

@@ -49,12 +49,12 @@ public final class PostgresCluster implements AutoCloseable {
         return builder().servers(servers).start();
     }
 
-    /** A builder with the settings of the system properties. */
+    /** A builder with the settings from the system properties. */
     public static Builder builder() {
         return new Builder();
     }
 
-    /** Starts the provider's servers, or closes the provider. */
+    /** Starts the provider's servers, or closes the provider if that fails. */
     static PostgresCluster start(ServerProvider provider, int servers) {
         PostgresCluster cluster = new PostgresCluster(provider);
         try {
@@ -105,7 +105,7 @@ public final class PostgresCluster implements AutoCloseable {
     }
 
     /**
-     * Backs a server up, which must be an embedded one of a cluster with {@link Builder#archiving()}.
+     * Backs up an embedded server of a cluster with {@link Builder#archiving()}.
      *
      * @throws UnsupportedOperationException if the server is not an embedded one
      */
@@ -176,7 +176,7 @@ public final class PostgresCluster implements AutoCloseable {
         }
     }
 
-    /** Closes all of them and returns the first failure, with the others suppressed. */
+    /** Closes all servers; returns the first failure, with the others suppressed. */
     private static Optional<RuntimeException> closeAll(List<ClusterServer> servers) {
         RuntimeException first = null;
         for (ClusterServer server : servers) {
@@ -197,7 +197,7 @@ public final class PostgresCluster implements AutoCloseable {
         return e.getCause() == null ? e : e.getCause();
     }
 
-    /** Configures the servers to start; the system properties give the defaults. Not thread-safe. */
+    /** Configures the servers to start; the system properties are the defaults. Not thread-safe. */
     public static final class Builder {
         private final Map<String, String> settings = new LinkedHashMap<>();
         private final Map<String, String> environment = new LinkedHashMap<>();
@@ -245,22 +245,19 @@ public final class PostgresCluster implements AutoCloseable {
             return this;
         }
 
-        /** Archives the write-ahead log of each server, if they are embedded ones, for {@link #backUp}. */
+        /** Archives the write-ahead logs of the servers, which must be embedded, for {@link #backUp}. */
         public Builder archiving() {
             settings.putAll(EmbeddedBackup.ARCHIVING);
             return this;
         }
 
-        /** Adds an environment variable for all servers, if they are embedded ones. */
+        /** Adds an environment variable for all servers, which must be embedded. */
         public Builder environment(String name, String value) {
             environment.put(name, value);
             return this;
         }
 
-        /**
-         * Sets whether commits also survive a crash of the operating system (fsync), at the price of speed; false by
-         * default.
-         */
+        /** Sets whether commits survive a crash of the operating system, too (fsync), at the price of speed; false by default. */
         public Builder durable(boolean durable) {
             this.durable = durable;
             return this;

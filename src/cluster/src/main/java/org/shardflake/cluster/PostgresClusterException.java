@@ -22,7 +22,7 @@ public class PostgresClusterException extends RuntimeException {
         super(message, cause);
     }
 
-    /** The reason in words, where the exception has only its name and the file's. */
+    /** The reason in words, for exceptions whose message is only a file's name. */
     static String reason(IOException e) {
         if (e instanceof AccessDeniedException denied) {
             return "%s: permission denied".formatted(denied.getFile());

@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 
 /** The origin of the servers of a {@link PostgresCluster}. */
 public enum PostgresProvider {
-    /** External when URLs are given, else Testcontainers where a Docker engine has the images, else embedded. */
+    /** External if URLs are given, otherwise Testcontainers if a Docker engine has the images, otherwise embedded. */
     AUTO,
     /** PostgreSQL binaries from the class path, run by this JVM; needs neither Docker nor an installed PostgreSQL. */
     EMBEDDED,
@@ -29,7 +29,7 @@ public enum PostgresProvider {
                 + Arrays.stream(values()).map(PostgresProvider::toString).collect(Collectors.joining(", ")));
     }
 
-    /** The name as it is given on the command line, such as {@code embedded}. */
+    /** The name as given on the command line, such as {@code embedded}. */
     @Override
     public String toString() {
         return name().toLowerCase(Locale.ROOT);

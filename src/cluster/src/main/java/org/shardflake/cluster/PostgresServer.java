@@ -21,7 +21,7 @@ public interface PostgresServer {
     /** The JDBC URL of a database, without user and password. */
     String jdbcUrl(String database);
 
-    /** The libpq URI of a database with user and, if there is one, password, as {@code psql} takes it. */
+    /** The libpq URI of a database with user and, if there is one, password, as {@code psql} accepts it. */
     String uri(String database);
 
     /** The name of the superuser. */
@@ -68,8 +68,8 @@ public interface PostgresServer {
     boolean canRestart();
 
     /**
-     * Stops all its processes by SIGSTOP: connections stay open, the operating system accepts new ones, and nothing
-     * answers until {@link #thaw()}. For embedded servers on systems with signals.
+     * Stops all processes of the server by SIGSTOP: connections stay open, the operating system accepts new ones, and nothing answers until
+     * {@link #thaw()}. For embedded servers on systems with signals.
      *
      * @throws UnsupportedOperationException if it is a different kind of server
      */

@@ -24,6 +24,6 @@ public interface PostgresStandby extends PostgresServer {
     /** Promotes the standby, as a failover does; returns when it accepts writes. Its primary is left unchanged. */
     void promote();
 
-    /** The libpq URI of a database that names both hosts, this one first, as people do who have a standby. */
+    /** The libpq URI of a database with both hosts, this one first, as users with a standby write it. */
     String uriOfBoth(String database);
 }

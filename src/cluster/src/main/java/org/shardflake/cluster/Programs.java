@@ -16,7 +16,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Finds programs that a distribution installs. */
+/** Finds programs that a Linux distribution has installed. */
 final class Programs {
     private static final Pattern VERSION = Pattern.compile("\\d+(\\.\\d+)+");
 
@@ -35,7 +35,7 @@ final class Programs {
                 .findFirst();
     }
 
-    /** The version a program reports: the first number with dots in its answer. */
+    /** The version that a program reports: the first number with dots in its output. */
     static String version(Path program) {
         try {
             Path output = Files.createTempFile("version-", ".log");

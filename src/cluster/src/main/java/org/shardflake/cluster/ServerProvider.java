@@ -4,7 +4,7 @@
  */
 package org.shardflake.cluster;
 
-/** Creates the servers of one cluster and, once they are closed, removes what they shared. */
+/** Creates the servers of one cluster and, after they are closed, removes what they shared. */
 interface ServerProvider extends AutoCloseable {
     /** Creates a server without starting it, so that it can be registered for cleanup first. */
     ClusterServer newServer(String name);

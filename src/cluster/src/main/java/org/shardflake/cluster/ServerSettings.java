@@ -7,11 +7,11 @@ package org.shardflake.cluster;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** The PostgreSQL settings all servers of a cluster share, whichever provider starts them. */
+/** The PostgreSQL settings that all servers of a cluster share, whichever provider starts them. */
 final class ServerSettings {
     private ServerSettings() {}
 
-    /** The settings by name; {@code overrides} win. */
+    /** The settings by name; {@code overrides} take precedence. */
     static Map<String, String> of(boolean durable, Map<String, String> overrides) {
         Map<String, String> settings = new LinkedHashMap<>();
         settings.put("wal_level", "logical");

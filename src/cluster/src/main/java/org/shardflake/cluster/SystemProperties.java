@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/** The system properties about the servers; an empty property counts as unset. */
+/** The system properties that configure servers; an empty property counts as unset. */
 final class SystemProperties {
     static final int LATEST = 18;
 
@@ -21,7 +21,7 @@ final class SystemProperties {
         return get("postgres.provider").map(PostgresProvider::parse).orElse(PostgresProvider.AUTO);
     }
 
-    /** The version, or empty for whichever is available, or {@link #LATEST} where one must be named. */
+    /** The version; empty if any will do, in which case {@link #LATEST} is used where one must be named. */
     static OptionalInt version() {
         return get("postgres.version").stream()
                 .mapToInt(SystemProperties::checkVersion)

@@ -6,7 +6,7 @@ package org.shardflake.jackson;
 
 import java.math.BigInteger;
 
-/** Tells which JSON numbers are certainly ids, for the modules of both Jacksons. */
+/** Decides which JSON numbers are certainly ids, for the modules of both Jackson versions. */
 final class IdNumbers {
 
     static final String ROUNDED = "beyond 2^53 a number may have been rounded: send the id as a string";
@@ -16,7 +16,7 @@ final class IdNumbers {
 
     private IdNumbers() {}
 
-    /** Whether all readers agree on this number. */
+    /** Whether all readers agree on the value of a number. */
     static boolean isExact(BigInteger number) {
         return number.abs().compareTo(MAX_EXACT) <= 0;
     }

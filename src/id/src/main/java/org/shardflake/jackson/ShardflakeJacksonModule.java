@@ -19,8 +19,8 @@ import tools.jackson.databind.module.SimpleModule;
 import tools.jackson.databind.ser.std.StdScalarSerializer;
 
 /**
- * {@link ShardflakeId} in JSON by Jackson 3, as {@link ShardflakeModule} has it for Jackson 2: a string, and of numbers
- * only those that have not been rounded.
+ * The JSON form of {@link ShardflakeId} for Jackson 3, the same as {@link ShardflakeModule}'s for Jackson 2: a string; numbers are read only if
+ * they cannot have been rounded.
  *
  * <pre>{@code
  * JsonMapper mapper = JsonMapper.builder().addModule(new ShardflakeJacksonModule()).build();

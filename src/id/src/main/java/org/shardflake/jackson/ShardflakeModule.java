@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeId;
 
 /**
- * {@link ShardflakeId} in JSON by Jackson 2: a string of its decimal number, also as the key of a map.
+ * The JSON form of {@link ShardflakeId} for Jackson 2: a string with its decimal number, also for keys of maps.
  *
  * <pre>{@code
  * ObjectMapper mapper = JsonMapper.builder().addModule(new ShardflakeModule()).build();

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeId;
 
 /**
- * An attribute of type {@link ShardflakeId} in a {@code bigint} column; null stays null.
+ * Maps attributes of type {@link ShardflakeId} to {@code bigint} columns; null stays null.
  *
  * <p>List it in the persistence unit like an entity, and it converts all such attributes automatically; or set it on
  * one attribute, with {@code @Convert(converter = ShardflakeIdConverter.class)}. JPA converts no attribute marked

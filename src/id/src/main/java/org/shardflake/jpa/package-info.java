@@ -4,8 +4,8 @@
  */
 
 /**
- * Ids as attributes of JPA's entities: {@link org.shardflake.jpa.ShardflakeIdConverter}. Needs
- * {@code jakarta.persistence:jakarta.persistence-api}.
+ * Ids as attributes of JPA entities: {@link org.shardflake.jpa.ShardflakeIdConverter}. Needs {@code
+ * jakarta.persistence:jakarta.persistence-api}.
  */
 @NullMarked
 package org.shardflake.jpa;

@@ -8,7 +8,7 @@ import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.util.function.IntFunction;
 
-/** Base 62, with digits in the order of ASCII, so that texts of the same length sort as numbers. */
+/** Base 62, with digits in ASCII order, so that texts of the same length sort like the numbers. */
 final class Base62 {
 
     private static final String DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -16,10 +16,7 @@ final class Base62 {
 
     private Base62() {}
 
-    /**
-     * The number of a text, or the result of {@code otherwise} for the position of its first character that is not a
-     * digit.
-     */
+    /** The number that a text represents, or the result of {@code otherwise} for the position of its first character that is not a digit. */
     static BigInteger parse(String text, IntFunction<BigInteger> otherwise) {
         BigInteger value = BigInteger.ZERO;
         for (int i = 0; i < text.length(); i++) {

@@ -8,7 +8,7 @@ import java.io.Serial;
 import java.time.Instant;
 import org.shardflake.ShardflakeException;
 
-/** The clock stands still, and the scheme has used up the ids for this moment. */
+/** The clock stands still, and the scheme has used up the ids of this moment. */
 public final class ClockStandsException extends ShardflakeException {
 
     @Serial
@@ -22,7 +22,7 @@ public final class ClockStandsException extends ShardflakeException {
         this.timeMillis = timeMillis;
     }
 
-    /** The time at which the clock stands, in UTC milliseconds since 1970. */
+    /** The time at which the clock has stopped, in UTC milliseconds since 1970. */
     public long timeMillis() {
         return timeMillis;
     }

@@ -10,7 +10,7 @@ public enum ClockStep {
     NO_CLOCK("reads no clock"),
     /** The scheme refuses ids until the clock has caught up. */
     REFUSES("refuses until the clock has caught up"),
-    /** The scheme counts on from the last id, so that ids keep increasing. */
+    /** The scheme continues from the last id, so that ids keep increasing. */
     COUNTS_ON("counts on, ids keep increasing"),
     /** Ids go back in time with the clock; other bits make it unlikely that one repeats. */
     GOES_BACK("ids go back in time; other bits keep them apart"),

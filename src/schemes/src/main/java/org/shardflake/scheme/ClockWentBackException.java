@@ -7,7 +7,7 @@ package org.shardflake.scheme;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** The clock went back, and the scheme makes no ids until it has caught up. */
+/** The clock went back, and the scheme generates no ids until it has caught up. */
 public final class ClockWentBackException extends ShardflakeException {
 
     @Serial

@@ -9,7 +9,7 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * DecimalId: a counter, a generator and its launch in decimal places, readable by people.
+ * DecimalId: a counter, a generator and the generator's launch, in decimal places that people can read.
  *
  * <p>{@code counter * 10^10 + generator * 10^5 + launch}: 14150009200065 is the 1415th id of generator 92 in launch 65.
  * The counter is 1..922337202 and begins at 1 with each launch, so ids do not sort by time; launch 0 is for tests.
@@ -78,7 +78,7 @@ final class DecimalIdScheme extends NumericScheme {
         return (counter * PLACES + generator) * PLACES + launch;
     }
 
-    /** Claims a generator's number, or the one given, in the first database, since launches are counted only there. */
+    /** Claims a generator number, or the given one, in the first database, since only that database counts launches. */
     @Override
     public LongIdGenerator generator(GeneratorSettings settings) throws SQLException {
         long first = settings.worker().orElse(0);

@@ -27,7 +27,7 @@ public record ExplainedId(String text, Map<String, Object> fields, List<String> 
         warnings = List.copyOf(warnings);
     }
 
-    /** The time the id was made, by its generator's clock; empty if the id does not tell. */
+    /** The time when the id was created, by its generator's clock; empty if the id does not contain it. */
     public Optional<Instant> time() {
         return Optional.ofNullable((Instant) fields.get("time"));
     }

@@ -36,12 +36,12 @@ final class FlakeScheme implements Scheme {
             false,
             ClockStep.REFUSES);
 
-    /** The year of its publication. */
+    /** The year of the scheme's publication. */
     private static final Instant FIRST = Instant.parse("2012-01-01T00:00:00Z");
 
     private static final long MAX_WORKER = (1L << 48) - 1;
     private static final String EXPECTED = "ids of flake are 32 hexadecimal digits, or up to 22 of 0-9, A-Z and a-z";
-    /** The end of the year 9999: a later value is not taken for a time, and may not fit in an Instant. */
+    /** The end of the year 9999: larger values do not count as times, and may not fit in an Instant. */
     private static final long MAX_TIME = 253_402_300_799_999L;
 
     @Override
@@ -83,7 +83,7 @@ final class FlakeScheme implements Scheme {
         return bytes;
     }
 
-    /** A number of 18 decimal digits is valid base 62 as well, but hardly a Flake. */
+    /** Judges an id; a number of 18 decimal digits is valid base 62 as well, but hardly a Flake. */
     @Override
     public Optional<Guess> guess(String id, Instant now) {
         if (id.chars().allMatch(Character::isDigit)) {

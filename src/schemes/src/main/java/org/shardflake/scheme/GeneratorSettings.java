@@ -37,7 +37,7 @@ public record GeneratorSettings(
         List<DataSource> dataSources,
         Duration leaseTime) {
 
-    /** The system's clock, secure randomness, shard 0, cluster 0, {@code SPREAD}, no database, claims of 10 minutes. */
+    /** The default settings: the system's clock, secure randomness, shard 0, cluster 0, {@code SPREAD}, no database, claims of 10 minutes. */
     public static final GeneratorSettings DEFAULT = new GeneratorSettings(
             InstantSource.system(),
             new SecureRandom(),
@@ -66,7 +66,7 @@ public record GeneratorSettings(
         return new GeneratorSettings(clock, random, worker, shard, cluster, mode, dataSources, leaseTime);
     }
 
-    /** These settings with a worker id that the caller vouches for. */
+    /** These settings with a worker id whose uniqueness the caller guarantees. */
     public GeneratorSettings withWorker(long worker) {
         return new GeneratorSettings(
                 clock, random, OptionalLong.of(worker), shard, cluster, mode, dataSources, leaseTime);
@@ -87,17 +87,17 @@ public record GeneratorSettings(
         return new GeneratorSettings(clock, random, worker, shard, cluster, mode, dataSources, leaseTime);
     }
 
-    /** These settings with these databases. */
+    /** These settings with other databases. */
     public GeneratorSettings withDataSources(DataSource... dataSources) {
         return new GeneratorSettings(clock, random, worker, shard, cluster, mode, List.of(dataSources), leaseTime);
     }
 
-    /** These settings with claims that last this long. */
+    /** These settings with another duration of claims. */
     public GeneratorSettings withLeaseTime(Duration leaseTime) {
         return new GeneratorSettings(clock, random, worker, shard, cluster, mode, dataSources, leaseTime);
     }
 
-    /** The database of schemes that need one. */
+    /** The first database, for schemes that need one. */
     DataSource dataSource(String scheme) {
         if (dataSources.isEmpty()) {
             throw new IllegalArgumentException("scheme %s needs a server".formatted(scheme));

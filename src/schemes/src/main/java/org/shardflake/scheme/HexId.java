@@ -14,7 +14,7 @@ final class HexId {
     private HexId() {}
 
     /**
-     * The bytes of an id.
+     * Parses the bytes of an id.
      *
      * @throws MalformedIdException if the text has another length or other characters
      */
@@ -39,7 +39,7 @@ final class HexId {
                 scheme, "%s is not an id of %s: %s; %s".formatted(quote(text), scheme, reason, expected));
     }
 
-    /** Quotes a text, bounded and free of control characters: it may come from anywhere and go to a terminal. */
+    /** Quotes a text, shortened and without control characters, since it may come from anywhere and go to a terminal. */
     private static String quote(String text) {
         StringBuilder quoted = new StringBuilder("\"");
         text.chars()

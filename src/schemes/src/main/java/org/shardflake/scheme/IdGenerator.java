@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Makes ids of one scheme.
+ * Generates ids of one scheme.
  *
  * <p>Thread-safe. Close it: it may hold a connection and a claim on a worker id, which others can then have.
  */
@@ -25,7 +25,7 @@ public interface IdGenerator extends AutoCloseable {
     String next() throws SQLException;
 
     /**
-     * The next {@code count} ids, in the order they were made.
+     * The next {@code count} ids, in the order of their creation.
      *
      * @throws IllegalArgumentException if {@code count} is negative
      */

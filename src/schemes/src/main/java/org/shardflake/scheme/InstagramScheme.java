@@ -10,7 +10,7 @@ import java.util.Optional;
 import org.shardflake.IdLayout;
 
 /**
- * Instagram's PostgreSQL function of 2011: milliseconds, a logical shard, a sequence modulo 1024.
+ * Instagram's PostgreSQL function of 2011: milliseconds, a logical shard, and a sequence modulo 1024.
  *
  * <p>It reads a sequence and then the clock. If a session stalls in between while 1024 others draw, if more than 1024
  * ids are made in a millisecond, or if the clock steps back, ids repeat unnoticed. The function as posted has
@@ -54,7 +54,7 @@ final class InstagramScheme extends NumericScheme {
         return new InstagramScheme(epoch.toEpochMilli());
     }
 
-    /** Accepts the shortcodes of URLs too: the number in base 64, in the alphabet of base64url. */
+    /** Parses a number, or a shortcode from a URL: the number in base 64, in the alphabet of base64url. */
     @Override
     long parse(String id) {
         return isShortcode(id) ? ofShortcode(id) : super.parse(id);
@@ -67,7 +67,7 @@ final class InstagramScheme extends NumericScheme {
                 && id.chars().anyMatch(Character::isLetter);
     }
 
-    /** Reads a shortcode; 11 characters have 66 bits, of which those above 64 are lost, as when the numbers are computed. */
+    /** Parses a shortcode; its 11 characters have 66 bits, and those above 64 are dropped, as in the original computation. */
     private static long ofShortcode(String id) {
         return id.chars().asLongStream().reduce(0, (value, c) -> value << 6 | BASE64.indexOf((int) c));
     }

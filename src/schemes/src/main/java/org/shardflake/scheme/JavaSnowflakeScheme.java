@@ -80,7 +80,7 @@ final class JavaSnowflakeScheme extends NumericScheme {
                 name(), layout, worker, settings.clock(), SnowflakeGenerator.Wait.UNTIL_DIFFERENT);
     }
 
-    /** The node of a machine with these addresses. */
+    /** The node number derived from a machine's hardware addresses. */
     static int node(List<byte[]> addresses) {
         StringBuilder text = new StringBuilder();
         addresses.forEach(address -> text.append(HexFormat.of().withUpperCase().formatHex(address)));

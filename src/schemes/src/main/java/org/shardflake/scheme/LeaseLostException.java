@@ -7,7 +7,7 @@ package org.shardflake.scheme;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** The claim on a worker id has expired or passed to another generator, so this one makes no more ids. */
+/** A generator's claim on a worker id has expired or passed to another one, so that it generates no more ids. */
 public final class LeaseLostException extends ShardflakeException {
 
     @Serial

@@ -6,7 +6,7 @@ package org.shardflake.scheme;
 
 import java.sql.SQLException;
 
-/** Makes ids that fit in a {@code bigint}. */
+/** Generates ids that fit in a {@code bigint}. */
 public interface LongIdGenerator extends IdGenerator {
 
     /** The next id; otherwise as {@link #next()}. */

@@ -10,7 +10,7 @@ import java.util.HexFormat;
 import java.util.Optional;
 
 /**
- * MongoDB's ObjectId: seconds, a random number of the process, a counter that starts at random.
+ * MongoDB's ObjectId: seconds, a random number for the process, and a counter that starts at a random value.
  *
  * <p>The counter increases with every id whatever the clock does: an id repeats only after 16,777,216 others in the
  * same second, or in one that the clock has gone back to. Older descriptions have machine and process instead of the
@@ -32,7 +32,7 @@ final class ObjectIdScheme implements Scheme {
             false,
             ClockStep.GOES_BACK);
 
-    /** MongoDB's first release. */
+    /** The date of MongoDB's first release. */
     private static final Instant FIRST = Instant.parse("2009-02-11T00:00:00Z");
 
     @Override

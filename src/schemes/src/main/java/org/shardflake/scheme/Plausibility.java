@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 
-/** Judges ids by the time in them. Almost any number contains some time; what counts is how likely it is. */
+/** Judges the plausibility of ids by the time in them. Almost any number contains some time; what counts is how likely it is. */
 final class Plausibility {
 
     private static final int UNLIKELY = 3;

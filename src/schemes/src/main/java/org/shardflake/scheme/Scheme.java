@@ -50,7 +50,7 @@ public interface Scheme {
     IdGenerator generator(GeneratorSettings settings) throws SQLException;
 
     /**
-     * Returns this scheme with another epoch than the published one.
+     * This scheme with another epoch than the published one.
      *
      * @throws IllegalArgumentException if its epoch cannot be chosen
      */

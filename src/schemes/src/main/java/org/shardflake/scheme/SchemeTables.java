@@ -30,7 +30,7 @@ final class SchemeTables {
     }
 
     /**
-     * Creates what is missing. It may already have been created by another role; using it takes no right to create it.
+     * Creates missing tables. It may already have been created by another role; using it takes no right to create it.
      *
      * @param look an expression that is null if it is missing
      * @param make statements that create it, unless another session has just done so

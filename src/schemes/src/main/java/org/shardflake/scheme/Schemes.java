@@ -42,7 +42,7 @@ public final class Schemes {
     }
 
     /**
-     * The scheme of this name.
+     * The scheme with this name.
      *
      * @throws IllegalArgumentException if there is none, naming those that exist
      */

@@ -61,7 +61,7 @@ final class SerialScheme extends NumericScheme {
                 : new Guess(scheme, 2, "too large for a count", explained);
     }
 
-    /** Draws from a sequence of the first database, {@code shardflake_scheme.serial_seq}, made on first use. */
+    /** Draws from a sequence in the first database, {@code shardflake_scheme.serial_seq}, which is created on first use. */
     @Override
     public LongIdGenerator generator(GeneratorSettings settings) throws SQLException {
         return new StatementGenerator(

@@ -35,7 +35,7 @@ final class SimpleflakeScheme extends NumericScheme {
             false,
             ClockStep.GOES_BACK);
 
-    /** The year of its publication. */
+    /** The year of the scheme's publication. */
     private static final Instant FIRST = Instant.parse("2013-01-01T00:00:00Z");
 
     private final long epochMillis;

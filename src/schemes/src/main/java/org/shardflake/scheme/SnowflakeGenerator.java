@@ -10,7 +10,7 @@ import java.time.InstantSource;
 /** Counts within a millisecond, and refuses a clock behind the last id. */
 final class SnowflakeGenerator implements LongIdGenerator {
 
-    /** The way a generator that has used up a millisecond waits for the next. */
+    /** The way in which a generator that has used up a millisecond waits for the next one. */
     enum Wait {
         UNTIL_LATER,
         UNTIL_DIFFERENT

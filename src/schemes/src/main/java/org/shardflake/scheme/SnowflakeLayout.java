@@ -6,7 +6,7 @@ package org.shardflake.scheme;
 
 import java.time.Instant;
 
-/** The layout of 41 bits of milliseconds since an epoch, 10 of a node, 12 of a sequence. */
+/** The layout with 41 bits for milliseconds since an epoch, 10 for a node and 12 for a sequence. */
 record SnowflakeLayout(long epochMillis) {
 
     static final int MAX_NODE = 1023;

@@ -9,7 +9,7 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * Twitter's Snowflake of 2010: milliseconds, 5 bits of a data center, 5 of a worker in it, a sequence.
+ * Twitter's Snowflake of 2010: milliseconds, 5 bits for a data center, 5 for a worker in it, and a sequence.
  *
  * <p>The sequence begins at 0 in each millisecond that has ids, so most ids of a quiet server end in 12 zero bits.
  * After 4096 ids it waits for the next millisecond, however long the clock takes. It refuses if the clock is behind the

@@ -10,14 +10,14 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import javax.sql.DataSource;
 
-/** Makes each id in a database, with one statement over one connection. */
+/** Generates each id in a database, by one statement over one connection. */
 final class StatementGenerator implements LongIdGenerator {
 
     private final Connection connection;
     private final PreparedStatement statement;
 
     /**
-     * Connects, and creates what the statement needs.
+     * Connects, and creates the objects that the statement needs.
      *
      * @param look an expression that is null if that is missing
      * @param make statements that create it

@@ -6,7 +6,7 @@ package org.shardflake.scheme;
 
 import java.sql.SQLException;
 
-/** Asks two ticket servers in turn, and the other if one fails. */
+/** Uses two ticket servers in turn, or only one if the other fails. */
 final class TicketGenerator implements LongIdGenerator {
 
     private final TicketServer[] servers;

@@ -8,7 +8,7 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * Flickr's ticket servers: two databases that only hand out numbers, one the odd, one the even, asked in turn.
+ * Flickr's ticket servers: two databases that only hand out numbers, odd and even ones, used in turn.
  *
  * <p>Either may be down; the other then continues alone and the two drift apart, so numbers do not sort by time.
  * Flickr's were MySQL, with an increment of 2, offsets 1 and 2, and a table of one row that each ticket replaces. Here
@@ -50,7 +50,7 @@ final class TicketScheme extends NumericScheme {
     }
 
     /**
-     * Asks two databases in turn; the first gives odd numbers.
+     * Uses two databases in turn; the first one gives odd numbers.
      *
      * @throws IllegalArgumentException if there are not two
      */

@@ -20,7 +20,7 @@ final class TicketServer implements AutoCloseable {
 
     private static final Duration REST = Duration.ofSeconds(1);
 
-    /** Draws a ticket; the row holds the last one, as Flickr's does, so that a person can see how far the server is. */
+    /** Draws a ticket; as in Flickr's scheme, the row holds the last one, so that people can see how far the server is. */
     private static final String DRAW = """
             INSERT INTO shardflake_scheme.ticket AS t (stub, id) VALUES ('a', nextval('shardflake_scheme.ticket_seq'))
             ON CONFLICT (stub) DO UPDATE SET id = EXCLUDED.id

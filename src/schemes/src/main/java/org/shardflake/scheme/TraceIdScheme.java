@@ -10,7 +10,7 @@ import java.time.InstantSource;
 import java.util.Optional;
 
 /**
- * TraceId: seconds that wrap every 388 days, a node, the thread's chunk and a counter in it.
+ * TraceId: seconds that wrap every 388 days, a node, a chunk for the thread, and a counter within the chunk.
  *
  * <p>A thread takes a chunk of 1023 numbers at a time, counted 1..1023, from 4096 chunks that wrap: an id repeats after
  * 4,190,208 others of its node in one second, or in one that the clock has gone back to. Made for traces that are
@@ -82,7 +82,7 @@ final class TraceIdScheme extends NumericScheme {
         return (seconds & PERIOD - 1) << 38 | node << 22 | (long) chunk << 10 | counter;
     }
 
-    /** A generator, which is one thread of the scheme; all threads of a process would share the count of chunks. */
+    /** A generator for one thread of the scheme; all threads of a process would share the count of chunks. */
     @Override
     public LongIdGenerator generator(GeneratorSettings settings) throws SQLException {
         return new Generator(Worker.of(name(), settings, 0, MAX_NODE), settings.clock());

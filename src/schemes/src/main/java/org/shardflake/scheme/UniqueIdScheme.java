@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The eight bytes of Lable's {@code uniqueid}: milliseconds, a sequence, a flag, a generator, a cluster.
+ * The eight bytes of Lable's {@code uniqueid}: milliseconds, a sequence, a flag, a generator, and a cluster.
  *
  * <p>The flag says whether the bits of the time are reversed ({@link UniqueIdMode#SPREAD}) or not. The generator had 8
  * bits; later releases put 3 more in front of the flag, which were zero before. Generators are claimed for some
@@ -41,7 +41,7 @@ final class UniqueIdScheme implements Scheme {
             false,
             ClockStep.REPEATS);
 
-    /** The year of its publication. */
+    /** The year of the scheme's publication. */
     private static final Instant FIRST = Instant.parse("2014-01-01T00:00:00Z");
 
     @Override
@@ -75,7 +75,7 @@ final class UniqueIdScheme implements Scheme {
         }
     }
 
-    /** Makes an id from these fields. */
+    /** Encodes an id from these fields. */
     static long encode(long timeMillis, int sequence, UniqueIdMode mode, long generator, int cluster) {
         if (timeMillis < 0 || timeMillis > MAX_TIME) {
             throw new IllegalArgumentException("time %s is out of range %s..%s"

@@ -52,7 +52,7 @@ final class UuidText {
         return new UUID(HexFormat.fromHexDigitsToLong(digits, 0, 16), HexFormat.fromHexDigitsToLong(digits, 16, 32));
     }
 
-    /** The UUID of these bits, with the four of the version and the two of the variant set. */
+    /** The UUID with these bits, and the four bits of the version and two of the variant set. */
     static UUID of(int version, long high, long low) {
         return new UUID((high & ~0xf000L) | (long) version << 12, (low & ~(0b11L << 62)) | 0b10L << 62);
     }

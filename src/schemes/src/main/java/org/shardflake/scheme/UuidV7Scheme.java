@@ -34,7 +34,7 @@ final class UuidV7Scheme implements Scheme {
             false,
             ClockStep.COUNTS_ON);
 
-    /** RFC 9562's first draft with this version. */
+    /** The date of the first draft of RFC 9562 with this version. */
     private static final Instant FIRST = Instant.parse("2021-01-01T00:00:00Z");
 
     @Override
@@ -71,7 +71,7 @@ final class UuidV7Scheme implements Scheme {
     private static final class Generator implements IdGenerator {
 
         private static final long NANOS_PER_MILLI = 1_000_000;
-        /** One 4096th of a millisecond, rounded up, so that the fraction always grows. */
+        /** The step of the fraction: one 4096th of a millisecond, rounded up so that the fraction always increases. */
         private static final long STEP = NANOS_PER_MILLI / 4096 + 1;
 
         private final GeneratorSettings settings;

@@ -26,7 +26,7 @@ sealed interface Worker extends AutoCloseable permits Worker.Given, WorkerLease 
     void close() throws SQLException;
 
     /**
-     * The number from the settings, or else one claimed in their first database.
+     * The number from the settings, or otherwise one claimed in the first database.
      *
      * @throws IllegalArgumentException if the number is out of range, or there is neither
      */
@@ -48,7 +48,7 @@ sealed interface Worker extends AutoCloseable permits Worker.Given, WorkerLease 
         return worker;
     }
 
-    /** A number that the caller vouches for. */
+    /** A number whose uniqueness the caller guarantees. */
     record Given(long id) implements Worker {
         @Override
         public long launch() {

@@ -28,7 +28,7 @@ import javax.sql.DataSource;
  */
 final class WorkerLease implements Worker {
 
-    /** The clock is named without a schema, so that a test's search path can put another in its place. */
+    /** Finds a free number; the clock is named without a schema, so that a test's search path can replace it. */
     private static final String FIND = """
             SELECT w FROM generate_series(?::bigint, ?::bigint) AS w
               LEFT JOIN shardflake_scheme.lease l ON l.scheme = ? AND l.worker = w
@@ -109,7 +109,7 @@ final class WorkerLease implements Worker {
         }
     }
 
-    /** The number of the claim, or 0 if another was faster. */
+    /** Tries to claim a number; returns the claim's number, or 0 if another generator was faster. */
     private static long tryClaim(Connection connection, String scheme, long worker, Duration time) throws SQLException {
         try (PreparedStatement claim = connection.prepareStatement(CLAIM)) {
             claim.setString(1, scheme);
@@ -183,7 +183,7 @@ final class WorkerLease implements Worker {
         }
     }
 
-    /** A moment on two clocks; it is over when it has passed on either. */
+    /** A moment on two clocks, which is over as soon as it has passed on either. */
     private record Deadline(Instant instant, long nanos) {
 
         static final Deadline PAST = new Deadline(Instant.MIN, System.nanoTime());

@@ -17,7 +17,7 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.util.ClassUtils;
 
 /**
- * A bean of an interface of Spring Boot 3 that Spring Boot 4, which this is compiled with, has in another package.
+ * A bean of a Spring Boot 3 interface that is in another package in Spring Boot 4, which this module is compiled with.
  *
  * @param type the interface
  * @param handler what its methods do, except those with a default

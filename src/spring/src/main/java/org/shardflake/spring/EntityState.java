@@ -26,8 +26,8 @@ import org.hibernate.type.Type;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Hibernate and Spring Data change in an entity that they save: its id, its version, the classes of its collections, and fields that are
- * not in the database, such as a list of events that are published.
+ * The properties of an entity that Hibernate and Spring Data change when they save it: its id, its version, the classes of its collections, and
+ * fields that are not in the database, such as a list of published events.
  */
 final class EntityState {
 
@@ -35,7 +35,7 @@ final class EntityState {
     private final SharedSessionContractImplementor session;
     private final @Nullable Object id;
     private final @Nullable Object version;
-    /** The places of properties whose collections are not yet Hibernate's. */
+    /** The positions of properties whose collections are not yet Hibernate's. */
     private final int[] collections;
 
     private final TransientFields.@Nullable Values others;
@@ -100,7 +100,7 @@ final class EntityState {
         }
     }
 
-    /** A collection with the same elements that belongs to no session. */
+    /** A copy of a collection that belongs to no session. */
     private static Object plain(Object wrapped) {
         if (wrapped instanceof SortedMap<?, ?> map) {
             return new TreeMap<>(map);
@@ -117,7 +117,7 @@ final class EntityState {
         return wrapped instanceof Collection<?> collection ? new ArrayList<>(collection) : wrapped;
     }
 
-    /** An entity by its identity. */
+    /** A reference to an entity, compared by identity. */
     static final class Key extends WeakReference<Object> {
 
         private final int hash;

@@ -14,17 +14,17 @@ import org.hibernate.persister.entity.EntityPersister;
 import org.shardflake.router.TakeBack;
 
 /**
- * Entities as they were before one run of a method gave them to Hibernate, so that the next run finds them so: new ones are new again. Keeps
+ * The state of entities before a run of a method gave them to Hibernate, which is restored for the next run: new entities are new again. Keeps
  * no entity from being collected. For one thread.
  */
 final class EntityStates implements TakeBack {
 
-    /** By the identity of the entity. */
+    /** The states of entities, by identity. */
     private final Map<EntityState.Key, EntityState> states = new LinkedHashMap<>();
 
     private final ReferenceQueue<Object> collected = new ReferenceQueue<>();
 
-    /** Remembers how an entity is now, if it was not remembered before. */
+    /** Remembers the current state of an entity, unless an earlier one is remembered. */
     void remember(
             Object entity, EntityPersister persister, SharedSessionContractImplementor session, boolean isMerged) {
         for (Object key = collected.poll(); key != null; key = collected.poll()) {
@@ -36,7 +36,7 @@ final class EntityStates implements TakeBack {
         }
     }
 
-    /** Ids first, since the order of a set of entities may depend on them. */
+    /** Restores all entities, ids first, since the order of a set of entities may depend on ids. */
     @Override
     public void takeBack() {
         List<Runnable> collections = new ArrayList<>();

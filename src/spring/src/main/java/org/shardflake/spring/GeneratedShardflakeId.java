@@ -31,7 +31,7 @@ import org.hibernate.annotations.IdGeneratorType;
 @Target({ElementType.FIELD, ElementType.METHOD})
 public @interface GeneratedShardflakeId {
 
-    /** The id sequence, in the shard's schema; by default that of the column, such as {@code photo_id_seq}. */
+    /** The id sequence, in the shard's schema; by default the column's own, such as {@code photo_id_seq}. */
     String sequence() default "";
 
     /** The number of ids to draw in one round trip: 1..1000. When they are used up quickly, more are drawn, up to 1000. */

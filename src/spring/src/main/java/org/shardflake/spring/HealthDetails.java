@@ -9,7 +9,7 @@ import java.util.Map;
 import org.shardflake.router.health.RouterHealth;
 import org.shardflake.router.health.ServerHealth;
 
-/** The details that Actuator shows. */
+/** Writes the details that Actuator shows. */
 final class HealthDetails {
 
     private HealthDetails() {}

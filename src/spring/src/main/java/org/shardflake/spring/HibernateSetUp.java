@@ -39,12 +39,12 @@ final class HibernateSetUp implements BeanPostProcessor {
 
     private static final Log LOG = LogFactory.getLog(HibernateSetUp.class);
 
-    /** The types that @Lob stands for, which PostgreSQL's driver keeps in large objects. */
+    /** The SQL types for @Lob, whose values PostgreSQL's driver stores as large objects. */
     private static final Set<Integer> LARGE_OBJECTS = Set.of(Types.BLOB, Types.CLOB, Types.NCLOB);
 
     private static final Set<String> HARMLESS = Set.of("none", "validate", "false", "");
 
-    /** Whether a column's ids come from this sequence by next_id. */
+    /** Whether a column's ids come from a sequence through next_id. */
     private static final String IS_ID_SEQUENCE = """
             SELECT EXISTS (
                 SELECT FROM pg_catalog.pg_depend used JOIN pg_catalog.pg_attrdef d ON d.oid = used.objid
@@ -118,7 +118,7 @@ final class HibernateSetUp implements BeanPostProcessor {
         return bean;
     }
 
-    /** Warns of large objects, which belong to a database, so those of a shard that moves stay behind. */
+    /** Warns of large objects, which belong to a database and do not move with their shard. */
     private static void warnOfLargeObjects(String name, ModelPart columns) {
         columns.forEachSelectable((index, column) -> {
             if (LARGE_OBJECTS.contains(column.getJdbcMapping().getJdbcType().getJdbcTypeCode())) {

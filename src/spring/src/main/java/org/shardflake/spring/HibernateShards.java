@@ -16,15 +16,15 @@ import org.shardflake.router.ShardAttempt;
 import org.shardflake.router.ShardRouter;
 
 /**
- * Hibernate's tenants are the shards, by the names of their schemas. So a session belongs to one shard, and what the
- * second-level cache keeps does, too. Thread-safe.
+ * Presents shards to Hibernate as tenants, named by the shards' schemas. So a session belongs to one shard, and what the second-level cache
+ * keeps does, too. Thread-safe.
  */
 final class HibernateShards implements MultiTenantConnectionProvider<String>, CurrentTenantIdentifierResolver<String> {
 
     @Serial
     private static final long serialVersionUID = 1L;
 
-    /** The tenant of sessions opened by a thread without a shard, which can do nothing. */
+    /** The tenant of sessions that a thread without a shard opens; such sessions cannot do anything. */
     private static final String NO_SHARD = "no shard";
 
     private final transient Supplier<ShardRouter> router;
@@ -33,7 +33,7 @@ final class HibernateShards implements MultiTenantConnectionProvider<String>, Cu
         this.router = router;
     }
 
-    /** The number in the name of a shard's schema. */
+    /** The shard number in the name of a shard's schema. */
     static int shard(String schema) {
         return Integer.parseInt(schema.substring(schema.lastIndexOf('_') + 1));
     }
@@ -69,14 +69,14 @@ final class HibernateShards implements MultiTenantConnectionProvider<String>, Cu
         connection.close();
     }
 
-    /** A connection to the first shard, wherever it is. */
+    /** A connection to the first shard, on whichever server it is. */
     static Connection ofFirstShard(ShardRouter router) throws SQLException {
         return router.hasOldDatabase()
                 ? router.attempt(ShardKey.shard(0), false, ShardAttempt::connection)
                 : router.connection(ShardKey.shard(0));
     }
 
-    /** A connection for what Hibernate asks when it starts: it finds the tables of the first shard. */
+    /** A connection for Hibernate's queries at start-up, which find the tables of the first shard. */
     @Override
     public Connection getAnyConnection() throws SQLException {
         Connection connection = ofFirstShard(router.get());

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.router.ShardAttempt;
 
 /**
- * The connection of a transaction that the router has begun, for Hibernate, which begins and ends its own on it: a commit is left to the router, and
- * a rollback keeps the router from committing.
+ * The connection of a transaction that the router has begun, for Hibernate to begin and end transactions on: a commit is left to the router,
+ * and a rollback keeps the router from committing.
  */
 final class JoinedConnection implements InvocationHandler {
 

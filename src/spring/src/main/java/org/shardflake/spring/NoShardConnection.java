@@ -18,8 +18,8 @@ import org.shardflake.router.ShardAttempt;
 import org.shardflake.router.ShardRouter;
 
 /**
- * A connection of a thread that is on no shard, for frameworks that ask the database who it is when they start. It goes
- * to the server of the first shard, and refuses statements and transactions.
+ * A connection for a thread without a shard, for frameworks that query the database's metadata at start-up. It goes to the server of the first
+ * shard, and refuses statements and transactions.
  */
 final class NoShardConnection implements InvocationHandler {
 
@@ -67,7 +67,7 @@ final class NoShardConnection implements InvocationHandler {
         return arguments == null ? null : arguments[0];
     }
 
-    /** That of the first shard, which does not lead to its connection. */
+    /** The metadata of the first shard, which does not lead to its connection. */
     private static Object metaData(Connection proxy, @Nullable DatabaseMetaData metaData) {
         return Proxy.newProxyInstance(
                 Connection.class.getClassLoader(),

@@ -8,7 +8,7 @@ import java.io.Serial;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
-/** The application's {@code DataSource}, or a transaction on it, was used by a thread that is on no shard. */
+/** A thread without a shard used the application's {@code DataSource}, or a transaction on it. */
 final class NoShardException extends SQLException {
 
     @Serial
@@ -30,7 +30,7 @@ final class NoShardException extends SQLException {
         this.framework = framework;
     }
 
-    /** The framework that used it; null if it was the application. */
+    /** The framework that used the {@code DataSource}; null if it was the application. */
     @Nullable
     OtherFramework framework() {
         return framework;

@@ -7,7 +7,7 @@ package org.shardflake.spring;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Has Boot print which framework used the shards' {@code DataSource} when the application started, and how it gets one of its own. */
+/** Makes Boot print which framework used the shards' {@code DataSource} at start-up, and how to give that framework its own. */
 final class NoShardFailureAnalyzer extends AbstractFailureAnalyzer<NoShardException> {
 
     @Override

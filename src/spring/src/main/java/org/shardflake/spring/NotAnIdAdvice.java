@@ -11,13 +11,13 @@ import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.ResponseBody;
 import org.springframework.web.method.annotation.MethodArgumentTypeMismatchException;
 
-/** Answers a request whose path or parameter is not an id: 400, with what is wrong with it. */
+/** Answers a request whose path or parameter is not an id: status 400, with the reason. */
 @ControllerAdvice
 @ResponseBody
 final class NotAnIdAdvice {
 
     /**
-     * Spring finds this method by the cause, so that it asks other advice about all other parameters.
+     * Answers the request; Spring finds this method by the cause, and leaves all other parameters to other advice.
      *
      * @param e what was thrown; passed on if the application itself converted something
      */

@@ -63,8 +63,8 @@ final class OnShardAdvisor extends AbstractPointcutAdvisor {
         }
 
         /**
-         * Whether a type or one of its methods has the annotation, or what they inherit from has. Spring asks for each of thousands of
-         * methods when an application starts, of which few have any annotation; this looks at each once, and quickly.
+         * Whether a type, one of its methods, or anything they inherit from has the annotation. Spring asks for each of thousands of methods
+         * when an application starts, of which few have any annotation; this looks at each once, and quickly.
          */
         private boolean mayMatch(@Nullable Class<?> type) {
             if (type == null || !AnnotationUtils.isCandidateClass(type, OnShard.class)) {

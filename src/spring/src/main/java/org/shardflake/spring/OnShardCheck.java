@@ -26,7 +26,7 @@ import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
-/** Refuses, when the application starts, an {@link OnShard} that every call of its method would fail for. */
+/** Refuses, at start-up, an {@link OnShard} with which every call of its method would fail. */
 final class OnShardCheck {
 
     private static final Set<String> ALWAYS_THERE = Set.of("root", "this");
@@ -40,7 +40,7 @@ final class OnShardCheck {
         this.dataSource = dataSource;
     }
 
-    /** Checks all methods of a bean's type, and that they would work on shards. */
+    /** Checks all methods of a bean's type, and that they can work on shards. */
     void check(Class<?> type) {
         dataSource.run();
         Class<?> written = ClassUtils.getUserClass(type);
@@ -62,7 +62,7 @@ final class OnShardCheck {
         }
     }
 
-    /** Some methods may have no such parameter, if they are called from inside only, but not all. */
+    /** Requires that at least one method has the parameter; methods that are only called from inside may lack it. */
     private void checkAny(OnShard annotation, Class<?> type) {
         List<Method> all = methods(type);
         String problem = all.isEmpty() ? null : problem(annotation, all.get(0));

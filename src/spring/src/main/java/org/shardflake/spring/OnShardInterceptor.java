@@ -15,7 +15,7 @@ import org.shardflake.router.ShardRouter;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.expression.BeanResolver;
 
-/** Runs a method on the shard of its {@link OnShard}, again if need be. Thread-safe. */
+/** Runs a method on the shard of its {@link OnShard}, and again if necessary. Thread-safe. */
 final class OnShardInterceptor implements MethodInterceptor {
 
     private final Supplier<ShardRouter> router;
@@ -36,7 +36,7 @@ final class OnShardInterceptor implements MethodInterceptor {
                 .<@Nullable Object, Exception>attempt(key, annotation.retry(), attempt -> proceed(invocation));
     }
 
-    /** Proceeds with a copy of the invocation for each attempt, since an invocation can proceed once. */
+    /** Runs a copy of the invocation for each attempt, since an invocation can proceed only once. */
     private static @Nullable Object proceed(MethodInvocation invocation) throws Exception {
         try {
             return ((ProxyMethodInvocation) invocation).invocableClone().proceed();

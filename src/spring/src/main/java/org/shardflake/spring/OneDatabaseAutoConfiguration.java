@@ -11,7 +11,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandi
 import org.springframework.context.annotation.Bean;
 import org.springframework.transaction.PlatformTransactionManager;
 
-/** The bean that an application uses on shards and, with {@code shardflake.enabled=false}, on its one database, too. */
+/** The bean that an application uses both on shards and, with {@code shardflake.enabled=false}, on its single database. */
 @AutoConfiguration(
         afterName = {
             "org.springframework.boot.autoconfigure.jdbc.DataSourceTransactionManagerAutoConfiguration",

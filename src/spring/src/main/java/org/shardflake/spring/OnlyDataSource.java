@@ -13,8 +13,8 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 
 /**
- * Refuses a {@code DataSource} of the application in place of the shards'. Spring Boot leaves out the shards' without a word
- * then, and what has {@link OnShard} would read and write the other database.
+ * Refuses an application's {@code DataSource} that would replace the shards'. Spring Boot leaves out the shards' without a word then, and what
+ * has {@link OnShard} would read and write the other database.
  */
 final class OnlyDataSource {
 

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.CliCommand;
 import org.springframework.beans.factory.BeanCreationException;
 
-/** A framework with tables of its own, which cannot keep them in shards, and how it gets a database of its own. */
+/** A framework with its own tables, which cannot be in shards, and the way to give it its own database. */
 enum OtherFramework {
     FLYWAY(
             "Flyway",
@@ -83,13 +83,13 @@ enum OtherFramework {
         return action;
     }
 
-    /** The one that these calls come from. */
+    /** The framework that these calls come from. */
     static @Nullable OtherFramework calling(StackTraceElement[] calls) {
         return find(framework -> framework.classes != null
                 && Arrays.stream(calls).anyMatch(call -> call.getClassName().startsWith(framework.classes)));
     }
 
-    /** The one whose bean could not be made. */
+    /** The framework whose bean could not be created. */
     static @Nullable OtherFramework making(Throwable failure) {
         return find(framework -> Stream.iterate(failure, cause -> cause != null, Throwable::getCause)
                 .anyMatch(cause -> cause instanceof BeanCreationException bean

@@ -14,7 +14,7 @@ import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardRouterBuilder;
 import org.shardflake.server.PasswordSource;
 
-/** Makes the router that the properties describe, and names the property that is wrong. */
+/** Creates the router that the properties describe; a failure names the wrong property. */
 final class RouterStart {
 
     private static final String CATALOG = "shardflake.catalog";

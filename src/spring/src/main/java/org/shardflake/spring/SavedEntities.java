@@ -27,13 +27,13 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.router.ShardAttempt;
 import org.shardflake.router.ShardRouter;
 
-/** Notices each entity before Hibernate saves it, also by a cascade, and has the current run remember how it was. Thread-safe. */
+/** Sees each entity before Hibernate saves it, also by a cascade, and makes the current run remember its state. Thread-safe. */
 final class SavedEntities implements PersistEventListener, MergeEventListener {
 
     @Serial
     private static final long serialVersionUID = 1L;
 
-    /** Events of Hibernate 6.6 that 7 does not have. */
+    /** The events of Hibernate 6.6 that Hibernate 7 does not have. */
     private static final List<String> OF_HIBERNATE_6 = List.of("save", "update", "save-update");
 
     private final transient Supplier<ShardRouter> router;

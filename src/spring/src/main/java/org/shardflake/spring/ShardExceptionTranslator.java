@@ -10,7 +10,7 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.dao.TransientDataAccessResourceException;
 import org.springframework.jdbc.support.SQLExceptionSubclassTranslator;
 
-/** Translates {@code SF001}, the refusal of a moving shard, as transient. */
+/** Translates {@code SF001}, with which a moving shard refuses a statement, to a transient exception. */
 final class ShardExceptionTranslator extends SQLExceptionSubclassTranslator {
 
     private static final String FENCED = "SF001";
@@ -22,7 +22,7 @@ final class ShardExceptionTranslator extends SQLExceptionSubclassTranslator {
                 : super.doTranslate(task, sql, e);
     }
 
-    /** Whether a statement, or one of a batch, was refused. */
+    /** Whether a statement, or one of a batch, was refused by a fence. */
     private static boolean isFenced(SQLException e) {
         for (SQLException next = e; next != null; next = next.getNextException()) {
             if (FENCED.equals(next.getSQLState())) {

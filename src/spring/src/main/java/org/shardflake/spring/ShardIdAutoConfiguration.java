@@ -22,7 +22,7 @@ import org.springframework.core.convert.support.DefaultConversionService;
 import org.springframework.jdbc.core.namedparam.NamedParameterJdbcTemplate;
 import org.springframework.jdbc.core.simple.JdbcClient;
 
-/** {@link ShardflakeId} in JSON, in paths and parameters of requests, and in rows. */
+/** Configures {@link ShardflakeId} in JSON, in paths and parameters of requests, and in rows. */
 @AutoConfiguration(
         beforeName = {
             "org.springframework.boot.autoconfigure.jackson.JacksonAutoConfiguration",
@@ -69,7 +69,7 @@ final class ShardIdAutoConfiguration {
     @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
     static class BadRequests {
 
-        /** Precedes that of Spring Boot, which has order 0 and answers without the reason. */
+        /** The advice that comes before Spring Boot's, which has order 0 and answers without the reason. */
         @Bean
         @Order(-1)
         @ConditionalOnProperty(name = "spring.mvc.problemdetails.enabled", havingValue = "true")
@@ -77,7 +77,7 @@ final class ShardIdAutoConfiguration {
             return new NotAnIdAdvice();
         }
 
-        /** Follows the application's own advice. */
+        /** The advice that comes after the application's own. */
         @Bean
         @Order(Ordered.LOWEST_PRECEDENCE)
         @ConditionalOnMissingBean
@@ -86,7 +86,7 @@ final class ShardIdAutoConfiguration {
         }
     }
 
-    /** Extends that of Spring Boot, so that {@code query(Photo.class)} also fills components that are ids. Needs Spring 7. */
+    /** Extends Spring Boot's configuration so that {@code query(Photo.class)} also fills components that are ids. Needs Spring 7. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.boot.jdbc.autoconfigure.JdbcClientAutoConfiguration")
     @ConditionalOnSingleCandidate(NamedParameterJdbcTemplate.class)

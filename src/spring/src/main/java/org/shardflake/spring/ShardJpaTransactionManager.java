@@ -20,8 +20,8 @@ import org.springframework.transaction.TransactionSuspensionNotSupportedExceptio
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * Spring's own transactions of JPA, here of the current shard, which JDBC and jOOQ take part in. Inside a transaction of
- * the router Hibernate has one of its own, which the router ends; see {@link JoinedConnection}.
+ * Spring's own JPA transactions, on the current shard; JDBC and jOOQ take part in them. Inside a transaction of the router Hibernate has one of
+ * its own, which the router ends; see {@link JoinedConnection}.
  */
 final class ShardJpaTransactionManager extends JpaTransactionManager {
 
@@ -51,7 +51,7 @@ final class ShardJpaTransactionManager extends JpaTransactionManager {
         super.doBegin(transaction, definition);
     }
 
-    /** A session that is open already, such as that of a web request, may be another shard's, or no shard's. */
+    /** Requires that an open session, such as that of a web request, belongs to the current shard. */
     private void requireSessionOf(ShardAttempt attempt) {
         Object resource = TransactionSynchronizationManager.getResource(obtainEntityManagerFactory());
         if (resource instanceof EntityManagerHolder holder) {
@@ -66,7 +66,7 @@ final class ShardJpaTransactionManager extends JpaTransactionManager {
         }
     }
 
-    /** The resources that Spring and the router each suspend. */
+    /** The resources that Spring and the router have each suspended. */
     private record Suspended(Object ofSpring, @Nullable Object ofRouter) {}
 
     @Override

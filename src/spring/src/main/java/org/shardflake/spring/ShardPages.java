@@ -17,7 +17,7 @@ import org.springframework.data.domain.Pageable;
 import org.springframework.data.domain.Sort;
 
 /**
- * Spring Data's pages of a query over all shards.
+ * Pages in Spring Data's form of a query over all shards.
  *
  * <pre>{@code
  * Pageable byName = PageRequest.of(0, 20, Sort.by("lastName", "id"));
@@ -68,7 +68,7 @@ public final class ShardPages {
         return new PageImpl<>(rows, pageable, total);
     }
 
-    /** Refuses rows that the server has sorted otherwise, since rows would be missing from the page. */
+    /** Refuses rows that the server has sorted in another order, since rows would be missing from the page. */
     private static <T> void requireOrder(List<T> rows, Comparator<T> order, Sort sort) {
         for (int i = 1; i < rows.size(); i++) {
             if (order.compare(rows.get(i - 1), rows.get(i)) > 0) {
@@ -97,7 +97,7 @@ public final class ShardPages {
         return (order.isAscending() ? RowOrder.by(name, value) : RowOrder.byDescending(name, value)).comparator();
     }
 
-    /** A value by the field of an entity or record, or else by its getter. */
+    /** A value from the field of an entity or record, or otherwise from its getter. */
     @SuppressWarnings("NullAway") // The order refuses null, and names the property.
     private static Comparable<?> value(Object row, String name) {
         PropertyAccessor fields = PropertyAccessorFactory.forDirectFieldAccess(row);

@@ -25,7 +25,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /**
- * Methods that do what {@link OnShard} and {@code @Transactional} do.
+ * Runs work on shards, as {@link OnShard} and {@code @Transactional} do for methods.
  *
  * <pre>{@code
  * long id = shards.write(ShardKey.uid(uid), () -> jdbc.sql("INSERT INTO photo ...").query(Long.class).single());
@@ -36,7 +36,7 @@ import org.springframework.transaction.support.TransactionTemplate;
  */
 public final class ShardTemplate {
 
-    /** Null on one database. */
+    /** The router; null on a single database. */
     private final @Nullable ShardRouter router;
 
     private final TransactionTemplate writing;
@@ -125,8 +125,8 @@ public final class ShardTemplate {
     }
 
     /**
-     * Runs work in a read-only transaction on every shard, several at a time on threads of the router, and returns what it
-     * returned, in the order of shards. On one database it runs once.
+     * Runs work in a read-only transaction on every shard, several at a time on the router's threads, and returns the results in the order of
+     * shards. On one database it runs once.
      *
      * <p>Each shard is seen at a moment of its own. Entities are detached afterwards, so load in the work what is needed of them.
      *

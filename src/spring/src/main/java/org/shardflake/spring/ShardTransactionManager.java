@@ -19,8 +19,8 @@ import org.springframework.transaction.TransactionSuspensionNotSupportedExceptio
 import org.springframework.transaction.support.DefaultTransactionStatus;
 
 /**
- * Spring's own transactions on a JDBC connection, here of the current shard. Adds what Spring cannot know: that there
- * must be a shard, and that the router may have begun a transaction already, which these then take part in.
+ * Spring's own transactions on a JDBC connection, on the current shard. Adds what Spring cannot know: that there must be a shard, and that the
+ * router may have begun a transaction already, which these then take part in.
  */
 final class ShardTransactionManager extends JdbcTransactionManager {
 
@@ -91,7 +91,7 @@ final class ShardTransactionManager extends JdbcTransactionManager {
         super.doBegin(transaction, definition);
     }
 
-    /** The resources that Spring and the router each suspend. */
+    /** The resources that Spring and the router have each suspended. */
     private record Suspended(Object ofSpring, @Nullable Object ofRouter) {}
 
     @Override

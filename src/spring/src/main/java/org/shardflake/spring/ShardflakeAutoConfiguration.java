@@ -90,7 +90,9 @@ final class ShardflakeAutoConfiguration {
         });
     }
 
-    /** Is there unless the application has another {@code DataSource}; then {@link OnlyDataSource} refuses what needs this one. */
+    /**
+     * The beans for an application without a {@code DataSource} of its own; with one, {@link OnlyDataSource} refuses beans that need this one.
+     */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnMissingBean(DataSource.class)
     static class OverShards {
@@ -101,7 +103,7 @@ final class ShardflakeAutoConfiguration {
         }
     }
 
-    /** The transaction manager, unless there is that of JPA: beans of the classes below come first. */
+    /** The transaction manager, unless JPA's exists: beans of the classes below come first. */
     @Bean
     @ConditionalOnMissingBean(TransactionManager.class)
     PlatformTransactionManager transactionManager(
@@ -193,13 +195,13 @@ final class ShardflakeAutoConfiguration {
         }
     }
 
-    /** Tells jOOQ the dialect, or it would connect to a server and ask. */
+    /** Tells jOOQ the dialect, since it would otherwise connect to a server to ask. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.jooq.DSLContext")
     @PropertySource("classpath:org/shardflake/spring/jooq.properties")
     static class JooqDialect {}
 
-    /** Replaces the health check of a data source, which has no key. */
+    /** Replaces the health check of data sources, which would have no shard to check. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(HealthIndicator.class)
     static class Health {

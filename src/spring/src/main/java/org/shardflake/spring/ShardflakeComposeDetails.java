@@ -10,7 +10,7 @@ import org.springframework.boot.docker.compose.core.RunningService;
 import org.springframework.boot.docker.compose.service.connection.DockerComposeConnectionDetailsFactory;
 import org.springframework.boot.docker.compose.service.connection.DockerComposeConnectionSource;
 
-/** Tells an application that the catalog is in a service of Docker Compose, whose label names this connection. */
+/** Tells an application that the catalog is in a Docker Compose service whose label names this connection. */
 final class ShardflakeComposeDetails extends DockerComposeConnectionDetailsFactory<ShardflakeConnectionDetails> {
 
     private static final int PORT = 5432;
@@ -24,7 +24,7 @@ final class ShardflakeComposeDetails extends DockerComposeConnectionDetailsFacto
         return new Details(source.getRunningService());
     }
 
-    /** Read from the environment of the official image. */
+    /** Reads the details from the environment of the official image. */
     private static final class Details extends DockerComposeConnectionDetails implements ShardflakeConnectionDetails {
 
         private final String catalog;

@@ -7,18 +7,18 @@ package org.shardflake.spring;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.autoconfigure.service.connection.ConnectionDetails;
 
-/** The location of the catalog, if a source other than the properties provides it, such as a container in a test. */
+/** The location of the catalog, if something other than the properties provides it, such as a container in a test. */
 public interface ShardflakeConnectionDetails extends ConnectionDetails {
 
-    /** Replaces {@code shardflake.catalog}. */
+    /** The value in place of {@code shardflake.catalog}. */
     String catalog();
 
-    /** Replaces {@code shardflake.username}. */
+    /** The value in place of {@code shardflake.username}. */
     default @Nullable String username() {
         return null;
     }
 
-    /** Replaces {@code shardflake.password}. */
+    /** The value in place of {@code shardflake.password}. */
     default @Nullable String password() {
         return null;
     }

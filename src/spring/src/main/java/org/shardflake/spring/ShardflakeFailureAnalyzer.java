@@ -7,7 +7,7 @@ package org.shardflake.spring;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Makes Boot print what was wrong and what to do, instead of a stack trace. */
+/** Makes Boot print the problem and its remedy instead of a stack trace. */
 final class ShardflakeFailureAnalyzer extends AbstractFailureAnalyzer<ShardflakeStartException> {
 
     @Override

@@ -9,7 +9,7 @@ import org.shardflake.router.health.RouterHealth;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
-/** Every server and the map. Down only if no server answers: one that fails concerns its own shards. */
+/** Reports the health of every server and of the map. Down only if no server answers: one that fails concerns its own shards. */
 final class ShardflakeHealthIndicator extends AbstractHealthIndicator {
 
     private final ShardRouter router;

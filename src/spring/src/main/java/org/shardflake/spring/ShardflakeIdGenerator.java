@@ -36,7 +36,7 @@ public class ShardflakeIdGenerator
     private static final long serialVersionUID = 1L;
 
     private static final String DRAW = "SELECT shardflake.next_ids(?, ?::regclass, ?)";
-    /** The number of shards, if the column that the sequence is for is filled with keys instead of ids: see Sharding.key. */
+    /** Reads the number of shards if the sequence's column holds keys instead of ids: see Sharding.key. */
     private static final String KEYS = """
             SELECT pg_catalog.max(pg_catalog.substring(pg_catalog.pg_get_expr(d.adbin, d.adrelid), 'id_to_key\\(.*, ([0-9]+)\\)$')::pg_catalog.int4)
               FROM pg_catalog.pg_depend used JOIN pg_catalog.pg_attrdef d ON d.oid OPERATOR(pg_catalog.=) used.objid
@@ -49,7 +49,10 @@ public class ShardflakeIdGenerator
     /** The factor by which blocks grow: an import of 1,000 rows draws three times, and an unused id costs a microsecond. */
     private static final int GROWTH = 4;
 
-    /** A sequence keeps to the clock, so after a failover that lost its latest ids it makes none that is in use here. */
+    /**
+     * The time after which a block is discarded: sequences follow the clock, so that after a failover that lost the latest ids, a server gives
+     * none that are in use here.
+     */
     private static final long FRESH_NANOS = Duration.ofSeconds(1).toNanos();
 
     private static final long QUICK_NANOS = Duration.ofMillis(200).toNanos();

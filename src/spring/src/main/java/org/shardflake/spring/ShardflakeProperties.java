@@ -41,7 +41,7 @@ record ShardflakeProperties(
         @Nullable OldDatabase oldDatabase) {
 
     /**
-     * The connections to each server.
+     * The settings of the connections to each server.
      *
      * @param size Maximum number of connections to a server; 10 unless set.
      * @param connectionTimeout How long to wait for a connection, 250ms or more; 5s unless set.
@@ -78,7 +78,7 @@ record ShardflakeProperties(
             @Nullable String url, @DefaultValue("public") String schema) {}
 
     /**
-     * The router for jOOQ.
+     * The settings of the router for jOOQ.
      *
      * @param schema Schema that jOOQ's code was generated from. If set, there is a bean JooqRouter.
      */

@@ -13,7 +13,7 @@ import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.aot.hint.TypeReference;
 import org.springframework.util.ClassUtils;
 
-/** Tells a native image of the proxies and of what is called by reflection. Spring finds the beans by itself. */
+/** Registers proxies and reflective calls for native images. Spring finds the beans by itself. */
 final class ShardflakeRuntimeHints implements RuntimeHintsRegistrar {
 
     private static final String LISTENER_OF_HIBERNATE_6 = "org.hibernate.event.spi.SaveOrUpdateEventListener";

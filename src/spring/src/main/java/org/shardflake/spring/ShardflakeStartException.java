@@ -6,7 +6,7 @@ package org.shardflake.spring;
 
 import java.io.Serial;
 
-/** The router could not be made from its configuration. */
+/** Thrown when the router could not be created from its configuration. */
 final class ShardflakeStartException extends RuntimeException {
 
     @Serial
@@ -31,7 +31,7 @@ final class ShardflakeStartException extends RuntimeException {
                 "%s: %s%s".formatted(description, why, why.endsWith(".") ? "" : "."), action, reason);
     }
 
-    /** The remedy to show. */
+    /** The remedy to be shown. */
     String action() {
         return action;
     }

@@ -17,8 +17,8 @@ import org.springframework.util.ConcurrentReferenceHashMap;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * The fields of an entity that are not in the database. Spring Data empties its list of events when it has published them, and entities tell in
- * such fields whether they are new.
+ * The fields of an entity that are not stored in the database. Spring Data empties its list of events when it has published them, and entities
+ * tell in such fields whether they are new.
  */
 final class TransientFields {
 
@@ -29,7 +29,7 @@ final class TransientFields {
     /** The values of one entity. */
     record Values(List<Field> fields, List<@Nullable Object> values, List<@Nullable List<?>> contents) {
 
-        /** Also the contents of collections, since they are changed in place. */
+        /** Restores the fields, including the contents of collections, which are changed in place. */
         @SuppressWarnings("unchecked") // They are the collection's own elements.
         void takeBack(Object entity) {
             for (int i = 0; i < fields.size(); i++) {
@@ -47,7 +47,7 @@ final class TransientFields {
         }
     }
 
-    /** Null if it has none. */
+    /** The values of an entity, null if it has no such fields. */
     static @Nullable Values of(Object entity) {
         List<Field> fields = KNOWN.computeIfAbsent(entity.getClass(), TransientFields::find);
         if (fields.isEmpty()) {
@@ -73,7 +73,10 @@ final class TransientFields {
         return List.copyOf(found);
     }
 
-    /** By the keyword, or the annotation of JPA or of Spring Data. Hibernate's own fields in an entity that it has changed are not ours. */
+    /**
+     * Whether a field is transient, by the keyword or by an annotation of JPA or Spring Data. Hibernate's own fields in an entity that it has
+     * changed are not ours.
+     */
     private static boolean isTransient(Field field) {
         return !field.getName().startsWith("$$_hibernate_")
                 && (Modifier.isTransient(field.getModifiers())

@@ -4,8 +4,8 @@
  */
 
 /**
- * Shardflake in a Spring Boot application: {@link org.shardflake.spring.OnShard} beside {@code @Transactional}, and
- * {@link org.shardflake.spring.ShardTemplate}.
+ * Shardflake in a Spring Boot application: {@link org.shardflake.spring.OnShard} together with {@code @Transactional}, and {@link
+ * org.shardflake.spring.ShardTemplate}.
  */
 @NullMarked
 package org.shardflake.spring;

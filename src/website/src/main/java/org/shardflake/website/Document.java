@@ -135,7 +135,7 @@ final class Document {
         return sections.isEmpty() ? file.toString() : sections.get(0).heading();
     }
 
-    /** Whether it is the first page of its directory. */
+    /** Whether the document is the first page of its directory. */
     boolean isIndex() {
         return file.endsWith("README.md");
     }
@@ -144,7 +144,7 @@ final class Document {
         return sections;
     }
 
-    /** The files that a list links to, by the paragraph before the list if that ends with a colon. */
+    /** The files that lists link to, by the paragraph before each list if that ends with a colon. */
     Map<String, List<Path>> lists() {
         return lists;
     }
@@ -186,7 +186,7 @@ final class Document {
                 }
             }
 
-            /** A picture is small on a phone: its link shows it in full. */
+            /** Makes a picture a link to itself, as it is small on a phone. */
             private void linkToItself(Image image) {
                 Node link = new org.commonmark.node.Link(image.getDestination(), null);
                 image.insertBefore(link);

@@ -4,7 +4,7 @@
  */
 package org.shardflake.website;
 
-/** Texts within HTML. */
+/** Escapes texts for HTML. */
 final class Html {
 
     private Html() {}

@@ -19,7 +19,7 @@ record Link(String text, Path file, String anchor, boolean isImage) {
         return destination.matches("[a-z]+:.*");
     }
 
-    /** The link of a document to a destination such as {@code ids.md#forms}. */
+    /** The link from a document to a destination such as {@code ids.md#forms}. */
     static Link of(Path document, String destination, boolean isImage) {
         int hash = destination.indexOf('#');
         String path = hash < 0 ? destination : destination.substring(0, hash);

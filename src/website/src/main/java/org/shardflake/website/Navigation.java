@@ -13,10 +13,10 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
-/** The pages in groups, and in the order in which they are read. The groups of the guide are those of its first page. */
+/** The pages in groups, in reading order. The groups of the guide are those of its first page. */
 final class Navigation {
 
-    /** Pages below one heading. */
+    /** The pages below one heading. */
     private record Group(String title, List<Document> pages) {}
 
     private final List<Document> order = new ArrayList<>();
@@ -45,7 +45,7 @@ final class Navigation {
         add("Decisions", below(all, docs.resolve("decisions")::equals));
     }
 
-    /** The pages of a directory, the first one first. */
+    /** The pages of a directory, with its index first. */
     private static List<Document> below(Collection<Document> all, Predicate<Path> directory) {
         return all.stream()
                 .filter(document -> directory.test(document.file().getParent()))
@@ -96,7 +96,7 @@ final class Navigation {
                 .formatted(relation, href.apply(page), what, Html.escape(page.title()));
     }
 
-    /** The sections of a page, for those that have several. */
+    /** The table of contents of a page, if it has several sections. */
     static String contents(Document document) {
         List<Document.Section> sections = document.sections().stream()
                 .filter(section -> section.level() == 2 || section.level() == 3)

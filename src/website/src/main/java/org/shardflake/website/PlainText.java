@@ -17,7 +17,7 @@ import org.commonmark.node.Paragraph;
 import org.commonmark.node.SoftLineBreak;
 import org.commonmark.node.Text;
 
-/** The words of a part of a page, on one line, without marks, addresses of links and comments. */
+/** The text of a part of a page on one line, without markup, link addresses and comments. */
 final class PlainText extends AbstractVisitor {
 
     private final StringBuilder text = new StringBuilder();

@@ -10,7 +10,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
-/** The search index: every section, as a script, since pages opened from a disk may not fetch. */
+/** The search index with every section, written as a script, since pages opened from a disk cannot fetch files. */
 final class SearchData {
 
     private SearchData() {}

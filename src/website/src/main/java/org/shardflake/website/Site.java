@@ -47,7 +47,7 @@ public final class Site {
         this.repository = repository;
     }
 
-    /** Takes the root of the sources, the directory to write to, and the URL of the repository. */
+    /** Writes the site; the arguments are the root of the sources, the directory to write to, and the URL of the repository. */
     public static void main(String[] args) throws IOException {
         Path root = Path.of(args[0]).toAbsolutePath().normalize();
         Path output = Path.of(args[1]).toAbsolutePath();
@@ -168,14 +168,14 @@ public final class Site {
         return repository + kind + link.file() + anchor;
     }
 
-    /** The place of a file on the site: {@code src/docs/guide/ids.md} is {@code guide/ids.html}. */
+    /** The path of a file on the site: {@code src/docs/guide/ids.md} becomes {@code guide/ids.html}. */
     static Path page(Path file) {
         Path below = file.startsWith(DOCS) ? DOCS.relativize(file) : file;
         String name = below.getFileName().toString().replaceFirst("^README\\.md$", "index.md");
         return below.resolveSibling(name.replaceFirst("\\.md$", ".html"));
     }
 
-    /** Writes the pages of the public types, to which every page of the site has a link. */
+    /** Writes the Javadoc of the public types, which every page of the site links to. */
     static void writeJavadoc(Path root, Path output, PrintStream out, PrintStream err) {
         String sources = JAVADOC_SOURCES.stream()
                 .map(source -> root.resolve(source).toString())

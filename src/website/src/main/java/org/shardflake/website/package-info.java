@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** Makes web pages of the documents. */
+/** Turns the documents into web pages. */
 @NullMarked
 package org.shardflake.website;
 

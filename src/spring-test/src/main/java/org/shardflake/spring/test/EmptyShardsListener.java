@@ -25,7 +25,7 @@ import org.springframework.test.context.support.AbstractTestExecutionListener;
 /** Empties all shards before each test of a class with {@link ShardflakeTest}. */
 final class EmptyShardsListener extends AbstractTestExecutionListener {
 
-    /** The order before transactions of tests and their SQL scripts. */
+    /** An order before tests' transactions and SQL scripts. */
     @Override
     public int getOrder() {
         return 3500;

@@ -29,7 +29,7 @@ import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
 import org.springframework.util.ResourceUtils;
 
 /**
- * The changelog that an installation for tests gets.
+ * The changelog that a test's installation gets.
  *
  * @param location {@code classpath:} and a path, or the path of a file below the working directory; or {@code flyway:} and the same for a directory
  * @param uidColumn the column that holds the uid, or empty
@@ -47,7 +47,7 @@ record SchemaSource(String location, String uidColumn) {
         install(servers, urls, shards, null);
     }
 
-    /** The same with reference tables, to which the shards' may refer; they are written on the first server. */
+    /** Sets up an installation, whose catalog is on the first server, with reference tables, which are written there, too. */
     void install(List<Server> servers, Function<Server, ServerUrl> urls, int shards, @Nullable SchemaSource reference) {
         Path root = root();
         Installation installation = new Installation(urls.apply(servers.get(0)), urls);
@@ -85,7 +85,7 @@ record SchemaSource(String location, String uidColumn) {
         return location.startsWith(FLYWAY);
     }
 
-    /** The location of the file or directory, whichever tool it is for. */
+    /** The location of the file or directory, without the prefix for the tool. */
     private String place() {
         return isFlyway() ? location.substring(FLYWAY.length()) : location;
     }
@@ -94,12 +94,12 @@ record SchemaSource(String location, String uidColumn) {
         return place().startsWith(ResourceUtils.CLASSPATH_URL_PREFIX);
     }
 
-    /** The path below the root. */
+    /** The path relative to the root. */
     private String path() {
         return isResource() ? place().substring(ResourceUtils.CLASSPATH_URL_PREFIX.length()) : place();
     }
 
-    /** The directory where its includes are looked for. */
+    /** The directory in which the changelog's includes are searched for. */
     private Path root() {
         try {
             Path root = isResource() ? rootOfResource() : Path.of("").toAbsolutePath();

@@ -73,12 +73,12 @@ public final class ShardflakeContainer extends GenericContainer<ShardflakeContai
         return "postgresql://%s@%s:%s/postgres".formatted(USER, getHost(), getMappedPort(PORT));
     }
 
-    /** For {@code shardflake.username}. */
+    /** The user name, for {@code shardflake.username}. */
     public String username() {
         return USER;
     }
 
-    /** For {@code shardflake.password}. */
+    /** The password, for {@code shardflake.password}. */
     public String password() {
         return password;
     }

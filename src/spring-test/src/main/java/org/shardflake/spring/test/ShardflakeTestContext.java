@@ -15,7 +15,7 @@ import org.springframework.test.context.ContextCustomizerFactory;
 import org.springframework.test.context.MergedContextConfiguration;
 import org.springframework.test.context.TestContextAnnotationUtils;
 
-/** Leads the application of a {@link ShardflakeTest} to its installation. Equal ones share an application. */
+/** Connects the application of a {@link ShardflakeTest} to its installation. Equal ones share an application. */
 record ShardflakeTestContext(ShardflakeTest wanted) implements ContextCustomizer {
 
     static @Nullable ShardflakeTest find(Class<?> testClass) {

@@ -21,17 +21,17 @@ import org.shardflake.lookup.LookupPlan;
 import org.shardflake.lookup.LookupTables;
 import org.shardflake.server.ServerUrl;
 
-/** An installation on the embedded servers of this JVM, which end with it. */
+/** An installation on embedded servers of this JVM, which live as long as the JVM. */
 final class TestInstallation {
 
     private static final Map<ShardflakeTest, String> catalogs = new HashMap<>();
     private static @Nullable PostgresCluster cluster;
-    /** The number of databases so far, including those that could not be finished. */
+    /** The number of databases so far, including those whose creation failed. */
     private static int databases;
 
     private TestInstallation() {}
 
-    /** The URL of the catalog of what a test asks for; made for the first that asks. */
+    /** The URL of the catalog for a test's settings; the installation is created on first use. */
     static synchronized String catalog(ShardflakeTest wanted) {
         return catalogs.computeIfAbsent(wanted, TestInstallation::create);
     }
@@ -63,7 +63,7 @@ final class TestInstallation {
         }
     }
 
-    /** Starts the servers; the cluster's own shutdown hook closes them. */
+    /** Starts servers, which the cluster's own shutdown hook closes. */
     private static List<PostgresServer> servers(int count) {
         PostgresCluster running = cluster;
         if (running == null) {

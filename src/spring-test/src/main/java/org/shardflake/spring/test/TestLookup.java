@@ -9,7 +9,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** A lookup that the installation of a {@link ShardflakeTest} has, as {@code shardflake lookup create --no-source} makes it. */
+/** A lookup in the installation of a {@link ShardflakeTest}, created as by {@code shardflake lookup create --no-source}. */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
 @Target({})
@@ -21,9 +21,9 @@ public @interface TestLookup {
     /** Whether only one row can hold a value. */
     boolean unique() default true;
 
-    /** Whether the letters A to Z are taken for a to z. */
+    /** Whether the letters A to Z count as a to z. */
     boolean ignoreCase() default false;
 
-    /** Whether only the SHA-256 of a value is kept. */
+    /** Whether only the SHA-256 of a value is stored. */
     boolean hashed() default false;
 }

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** Tests of applications in Spring: {@link org.shardflake.spring.test.ShardflakeTest} and, for Docker, a container. */
+/** Tests of Spring applications: {@link org.shardflake.spring.test.ShardflakeTest} and, for Docker, a container. */
 @NullMarked
 package org.shardflake.spring.test;
 

@@ -46,7 +46,7 @@ public class DemoServers {
         application.run(args);
     }
 
-    /** Does in Java what {@code init}, {@code reference deploy}, {@code schema deploy} and {@code lookup create} of the command line do. */
+    /** Does in Java what the commands {@code init}, {@code reference deploy}, {@code schema deploy} and {@code lookup create} do. */
     private static void install(String catalog, List<Server> servers) throws Exception {
         Installation installation = Installation.at(ServerUrl.parse(catalog));
         ShardMap map = ShardMap.initial(new Sharding(SHARDS), IdLayout.DEFAULT, servers, Spread.ROUND_ROBIN);

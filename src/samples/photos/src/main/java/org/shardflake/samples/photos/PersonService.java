@@ -33,7 +33,7 @@ public class PersonService {
         this.emails = router.lookup("person.email");
     }
 
-    /** Throws {@link org.shardflake.router.LookupTakenException} if the address is taken, on whatever server. */
+    /** Registers a person; throws {@link org.shardflake.router.LookupTakenException} if the address is taken, on any server. */
     public Person signUp(String email, String name, String country) {
         long uid = ThreadLocalRandom.current().nextLong();
         return shards.write(ShardKey.uid(uid), () -> {
@@ -45,7 +45,7 @@ public class PersonService {
         });
     }
 
-    /** The person with an e-mail address: one question to the shard of the address, one to that of the person. */
+    /** The person with an e-mail address, found by a query in the shard of the address and one in the person's shard. */
     public Optional<Person> find(String email) {
         return emails.find(email).map(LookupEntry::uid).map(uid -> shards.read(ShardKey.uid(uid), () -> person(uid)));
     }
@@ -59,7 +59,7 @@ public class PersonService {
                 .single();
     }
 
-    /** The countries, which every shard's server has. */
+    /** The countries, which are on every server. */
     public List<Country> countries() {
         return shards.read(
                 ShardKey.shard(0),

@@ -6,5 +6,5 @@ package org.shardflake.samples.photos;
 
 import org.shardflake.ShardflakeId;
 
-/** A photo with what the page shows of it: also the shard that it is in, and the server of that. */
+/** A photo with the data that the page shows, including its shard and the shard's server. */
 record Photo(ShardflakeId id, String user, String country, String title, long likes, int shard, String server) {}

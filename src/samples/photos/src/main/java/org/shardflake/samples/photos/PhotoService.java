@@ -16,7 +16,7 @@ import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Service;
 import org.springframework.transaction.annotation.Transactional;
 
-/** A photo is in the shard of the person who has added it, and its likes are beside it. */
+/** Stores photos in the shard of the person who added them, together with their likes. */
 @Service
 public class PhotoService {
 

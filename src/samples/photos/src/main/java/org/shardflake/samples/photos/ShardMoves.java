@@ -30,12 +30,12 @@ class ShardMoves {
         this.catalog = url(catalog);
     }
 
-    /** The URL without a password, which is in PGPASSWORD or ~/.pgpass, as for the command line. */
+    /** The URL without its password, which is in PGPASSWORD or ~/.pgpass, as for the command line. */
     private static ServerUrl url(String url) {
         return ServerUrl.parse(url, System.getenv());
     }
 
-    /** Moves a shard to the next server, and returns where it is then. */
+    /** Moves a shard to the next server; returns its new placement. */
     synchronized ShardPlacement move(int shard) {
         ShardMap map = router.refresh();
         String from = map.server(shard).name();
