@@ -100,7 +100,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                         "%s: this Java may use %,d MiB",
                         e.getMessage(),
                         Runtime.getRuntime().maxMemory() >> 20),
-                "allow more with SHARDFLAKE_JAVA_OPTS=-Xmx4g, some ten times as much as the largest row has, and run the command again",
+                "allow more with SHARDFLAKE_JAVA_OPTS=-Xmx4g, some ten times the size of the largest row, and run the command again",
                 e);
     }
 

@@ -76,7 +76,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
     /** The smallest width of help texts that picocli accepts. */
     private static final int LEAST_HELP_WIDTH = 55;
 
-    /** Types that picocli would load converters for, although no option here uses them. */
+    /** The types for which picocli would load converters although no option here uses them. */
     private static final String UNUSED_CONVERTERS = "java.time.*,java.sql.*";
 
     @Option(

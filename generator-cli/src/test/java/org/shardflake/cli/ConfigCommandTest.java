@@ -98,7 +98,7 @@ class ConfigCommandTest {
         assertThat(decode.exitCode()).isEqualTo(1);
         assertThat(decode.out()).isEmpty();
         assertThat(decode.err())
-                .startsWith("error: the catalog knows from when the ids count, and cannot be asked: ")
+                .startsWith("error: the catalog has the epoch of the ids, but cannot be reached: ")
                 .contains("\nhint: give the epoch, such as --epoch 2025-01-01T00:00:00Z");
     }
 

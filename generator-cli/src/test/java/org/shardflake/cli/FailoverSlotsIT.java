@@ -277,7 +277,7 @@ class FailoverSlotsIT {
                 .formatted(its, standby.name());
 
         assertThatThrownBy(() -> work.accept(notes.mover(Duration.ofSeconds(2), listener)))
-                .hasMessageContaining("%s has not got any further in following %s for 2 s", other, its);
+                .hasMessageContaining("%s has made no progress in following %s for 2 s", other, its);
 
         assertThat(told).anyMatch(problem -> problem.startsWith(lacking));
         Result status = notes.launch("move", "status");

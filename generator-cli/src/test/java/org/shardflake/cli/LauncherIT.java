@@ -206,7 +206,7 @@ class LauncherIT {
         assertThat(result.exitCode()).isEqualTo(1);
         assertThat(result.err()).matches("""
                         error: Java heap space: this Java may use 3[0-2] MiB
-                        hint: allow more with SHARDFLAKE_JAVA_OPTS=-Xmx4g, some ten times as much as the largest row has, and run the command again
+                        hint: allow more with SHARDFLAKE_JAVA_OPTS=-Xmx4g, some ten times the size of the largest row, and run the command again
                         """);
     }
 

@@ -64,7 +64,7 @@ class LookupCommandsIT {
                 .as("again")
                 .isZero();
         assertThat(installation.launch("lookup", "create", "account.email")).isEqualTo(new Result(4, "", """
-                error: there is a lookup account.email already, of another form
+                error: lookup account.email exists already, with other properties
                 hint: shardflake lookup list shows it, shardflake lookup drop account.email removes it
                 """));
         assertThat(installation.launch("lookup", "create", "account.mail")).isEqualTo(new Result(2, "", """

@@ -55,7 +55,7 @@ public final class JooqRouter {
     private final Configuration base;
     /** A configuration that renders the placeholder as the schema, which {@link ShardQuery} then replaces by that of each shard. */
     private final Configuration placeholder;
-    /** The configurations, created once per shard: jOOQ keeps reflection and rendering caches in them. */
+    /** The configurations, one for each shard, since jOOQ caches reflection and rendering in them. */
     private final AtomicReferenceArray<@Nullable Configuration> configurations;
     /** The configuration for the old database. */
     private volatile @Nullable Configuration old;

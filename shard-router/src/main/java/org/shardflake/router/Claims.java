@@ -351,7 +351,7 @@ final class Claims {
         });
     }
 
-    /** Deletes a claim's record in the row's transaction; false if there was none. */
+    /** Deletes a claim's record in the row's transaction; false if it had no record. */
     boolean forget(ShardTransaction tx, Claim claim) {
         return inTransaction(tx, FORGET, statement -> {
                     statement.setObject(1, claim.token());

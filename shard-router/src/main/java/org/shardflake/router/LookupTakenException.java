@@ -7,7 +7,7 @@ package org.shardflake.router;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** Another row holds a value of a unique {@link Lookup}; the transaction that wanted it cannot have it. */
+/** Another row already holds the value of a unique {@link Lookup} that a transaction tried to claim. */
 public final class LookupTakenException extends ShardflakeException {
 
     @Serial

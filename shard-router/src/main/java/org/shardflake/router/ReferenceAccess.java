@@ -167,7 +167,7 @@ public final class ReferenceAccess {
         }
     }
 
-    /** Whether a server cannot be reached, or went away, so that another may be asked. */
+    /** Whether a server cannot be reached, or has gone away, so that another one may be tried. */
     private static boolean isGone(Exception failure) {
         return failure instanceof ServerUnavailableException
                 || failure instanceof PoolClosedException

@@ -19,7 +19,7 @@ import org.shardflake.router.internal.map.MapSource;
 import org.shardflake.router.internal.pool.PoolClosedException;
 import org.shardflake.router.internal.session.SqlFailure;
 
-/** The attempts at one piece of work: decides whether there is another, and waits before it. For one thread. */
+/** Decides whether a piece of work gets another attempt, and waits before it. For one thread. */
 final class Retry {
 
     private static final long FIRST_PAUSE_MILLIS = 2;
@@ -154,10 +154,7 @@ final class Retry {
         return now.epoch() != tried.epoch() || !now.server().equals(tried.server());
     }
 
-    /**
-     * Returns at once if the shard has moved; otherwise waits a little, since the fence may also be lifted without a
-     * move.
-     */
+    /** Returns immediately if the shard has moved; otherwise waits a little, since the fence may also be lifted without a move. */
     private void awaitMove(ShardPlacement tried, long version) {
         if (!tried.equals(refused)) {
             // A server that the map has just named opens the shard shortly.

@@ -45,7 +45,7 @@ public final class ShardTransaction {
         this(map, shard, access, lent, takenBack, null);
     }
 
-    /** A transaction that a framework ends, in an {@link ShardAttempt attempt} for this key. */
+    /** A transaction that a framework ends, inside the {@link ShardAttempt attempt} for this key. */
     ShardTransaction(
             ShardMap map,
             int shard,

@@ -14,7 +14,7 @@ import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException.Kind;
 
-/** A way in which a server fails its clients, with what that means to the caller and what to do about it. */
+/** A way in which a server fails its clients, with its meaning for the caller and what to do about it. */
 @SuppressWarnings("ImmutableEnumChecker") // Advice and the predicates never change.
 public enum ServerFailure {
     SILENT(

@@ -324,7 +324,7 @@ public final class ServerUrl {
         }
     }
 
-    /** This URL with a {@link #dataSource} whose sessions have the settings of those of {@link #connect(String)}. */
+    /** This URL with a {@link #dataSource} whose sessions have the same settings as those of {@link #connect(String)}. */
     public ServerUrl pinned() {
         return pinned(SessionSettings.PATH);
     }

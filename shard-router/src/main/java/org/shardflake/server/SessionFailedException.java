@@ -86,7 +86,10 @@ public final class SessionFailedException extends SQLException {
         SESSIONS.put(connection, new Session(server));
     }
 
-    /** A failure of a session, or rows hidden from it, with the server's name if {@link ServerUrl} opened it. Others are returned as they are. */
+    /**
+     * The exception for a failed session, or for rows hidden from it, with the server's name if {@link ServerUrl} opened the session. Others
+     * are returned as they are.
+     */
     public static SQLException of(Connection connection, SQLException e) {
         Session session = SESSIONS.get(connection);
         if (session == null || e instanceof SessionFailedException) {

@@ -43,7 +43,7 @@ public final class DeployedLayout {
         IdLayout recorded = read(connection, database);
         if (!recorded.equals(expected)) {
             throw new LayoutMismatchException(
-                    "database %s makes ids with epoch %s, expected was %s; an epoch never changes, so use the recorded one"
+                    "database %s makes ids with epoch %s instead of %s; an epoch never changes, so use the recorded one"
                             .formatted(database, describe(recorded.epochMillis()), describe(expected.epochMillis())),
                     database,
                     Property.EPOCH,

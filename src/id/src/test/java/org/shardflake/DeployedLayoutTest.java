@@ -57,8 +57,8 @@ class DeployedLayoutTest {
         assertThatExceptionOfType(LayoutMismatchException.class)
                 .isThrownBy(() -> DeployedLayout.require(connection, IdLayout.DEFAULT))
                 .withMessage(
-                        "database %s makes ids with epoch 1293840000000 (2011-01-01T00:00:00Z), "
-                                + "expected was 1735689600000 (2025-01-01T00:00:00Z); "
+                        "database %s makes ids with epoch 1293840000000 (2011-01-01T00:00:00Z) "
+                                + "instead of 1735689600000 (2025-01-01T00:00:00Z); "
                                 + "an epoch never changes, so use the recorded one",
                         database)
                 .satisfies(mismatch -> {

@@ -311,7 +311,7 @@ final class ActiveAlerts {
                     "",
                     String.format(
                             Locale.ROOT,
-                            "its sessions may come to take %.1f of its %.1f GB of memory for what they know of tables",
+                            "its sessions may use %.1f of its %.1f GB of memory to cache tables",
                             sessionBytes / 1e9,
                             seen.memory().bytes() / 1e9),
                     CliCommand.DOCTOR);

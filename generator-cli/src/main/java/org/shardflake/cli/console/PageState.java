@@ -81,7 +81,7 @@ final class PageState {
         }
     }
 
-    /** The parts that have changed, after a wait for the first of them; empty if nothing changes in time. */
+    /** Waits for the first change, and returns the changed parts; empty if nothing changes in time. */
     synchronized Map<String, String> news(Map<String, String> before, Duration patience) throws InterruptedException {
         long deadline = System.nanoTime() + patience.toNanos();
         while (true) {

@@ -71,7 +71,7 @@ final class RequestGuard {
         return "shardflake_console_" + place;
     }
 
-    /** The reason to refuse a request, whatever its path; empty if there is none. */
+    /** The reason to refuse a request, whatever its path, if any. */
     Optional<String> refuse(HttpExchange exchange) {
         Headers headers = exchange.getRequestHeaders();
         List<String> hosts = headers.getOrDefault("Host", List.of());

@@ -29,7 +29,7 @@ import org.shardflake.move.Move;
  */
 final class Search {
 
-    /** The maximum length of a search; nobody types longer keys. */
+    /** The maximum length of a search; longer keys are never typed. */
     static final int MOST_CHARACTERS = 200;
 
     private static final Pattern SHARD = Pattern.compile("(?:shard[_ ]?)?0*([0-9]{1,4})");

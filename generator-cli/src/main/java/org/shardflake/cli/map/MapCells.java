@@ -13,7 +13,7 @@ import org.shardflake.Server;
 /** The shard map as text: a cell for each shard, in its server's colour, or with its server's letter without colours. */
 public final class MapCells {
 
-    /** Twelve of a terminal's 256 colours that most people can tell apart, including most who are colour-blind. */
+    /** Twelve of a terminal's 256 colours that nearly everyone can tell apart, including most colour-blind people. */
     private static final int[] COLOURS = {33, 208, 35, 161, 220, 99, 44, 130, 250, 28, 201, 94};
 
     private static final String LETTERS = "abcdefghijklmnopqrstuvwxyz";

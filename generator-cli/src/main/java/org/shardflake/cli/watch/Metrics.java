@@ -118,7 +118,7 @@ final class Metrics {
                 seen -> seen.sessions().tables());
         Gauge sessions = gauge(
                 "shardflake_server_session_memory_bytes",
-                "Estimate of the memory in which its sessions come to keep what they know of the tables of shards.");
+                "Estimate of the memory that its sessions will use to cache the tables of shards.");
         snapshot.servers()
                 .forEach((server, seen) -> sessions.add(
                         seen.sessions()
@@ -218,7 +218,7 @@ final class Metrics {
     }
 
     private void moves() {
-        Gauge phase = gauge("shardflake_move_phase", "1 for the phase in which the move is.");
+        Gauge phase = gauge("shardflake_move_phase", "1 for the current phase of the move.");
         Gauge start = gauge("shardflake_move_start_timestamp_seconds", "When the move started.");
         Gauge phaseStart = gauge("shardflake_move_phase_start_timestamp_seconds", "When the move entered its phase.");
         Gauge shards = gauge("shardflake_move_shards", "Shards of the move by their phase.");
@@ -280,7 +280,7 @@ final class Metrics {
     private void adoptions() {
         Gauge state = gauge(
                 "shardflake_adoption_state",
-                "1 for the state in which the adoption of the table is; unknown if the old database does not say.");
+                "1 for the current state of the table's adoption; unknown if the old database does not say.");
         Gauge start = gauge("shardflake_adoption_start_timestamp_seconds", "When the adoption started.");
         Gauge copied = gauge("shardflake_adoption_copied_rows", "Rows of the table that have been copied.");
         Gauge changes = gauge(

@@ -10,7 +10,7 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.router.internal.session.LeasedConnection;
 
 /**
- * The connection broke during a commit: either all of the transaction's writes are there or none, and only reading tells which.
+ * The connection broke during a commit: either all of the transaction's writes took effect or none, and only reading shows which.
  *
  * <p>Never retried, since that could do the work twice.
  */

@@ -130,7 +130,7 @@ public final class ChangeReader implements AutoCloseable {
     }
 
     /**
-     * Continues after what a consumer has stored.
+     * Resumes a reader after the changes that a consumer has stored.
      *
      * @param positions the text of {@link #positions}
      * @throws ShardflakeException if the text is of something else
@@ -280,7 +280,7 @@ public final class ChangeReader implements AutoCloseable {
     }
 
     /**
-     * Waits for the next change and returns it; empty if there is none in time.
+     * Waits for the next change and returns it; empty if no change arrives in time.
      *
      * @param patience how long to wait for one
      * @return empty if none came in this time; {@link #positions} may have changed even so

@@ -414,7 +414,7 @@ public final class PatroniPair implements AutoCloseable {
             return text(condition).equals("t");
         }
 
-        /** The answer, or the error. */
+        /** The answer to a query as text, or the error. */
         String text(String sql) {
             try (Connection connection = connect();
                     Statement statement = connection.createStatement();
@@ -426,7 +426,7 @@ public final class PatroniPair implements AutoCloseable {
             }
         }
 
-        /** Whether Patroni would promote the member; etcd says so a moment after the primary begins to wait for it. */
+        /** Whether Patroni would promote the member; etcd reports that a moment after the primary begins to wait for the member. */
         boolean isSynchronous() {
             return request("GET", "synchronous", "").statusCode() == 200;
         }

@@ -16,9 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/**
- * A PgBouncer in transaction mode before one server, run by the program that is installed. The code that starts it closes it.
- */
+/** A PgBouncer in transaction mode in front of one server, run by the installed program. The code that starts it closes it. */
 public final class PgBouncer implements AutoCloseable {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
@@ -44,19 +42,19 @@ public final class PgBouncer implements AutoCloseable {
         return Programs.find("pgbouncer").or(() -> Programs.find("pgbouncer", Path.of("/usr/sbin")));
     }
 
-    /** Whether statements that clients prepare are kept in transaction mode, as from version 1.21 on. */
+    /** Whether this version keeps prepared statements in transaction mode, as PgBouncer does from 1.21 on. */
     public static boolean keepsPreparedStatements() {
         String[] version = Programs.version(program().orElseThrow()).split("\\.", -1);
         return Integer.parseInt(version[0]) > 1 || Integer.parseInt(version[1]) >= 21;
     }
 
-    /** Starts one before all databases of a server, for its superuser. */
+    /** Starts a PgBouncer in front of all databases of a server, for the server's superuser. */
     public static PgBouncer before(PostgresServer server) {
         return before(server, Map.of());
     }
 
     /**
-     * Starts one before all databases of a server, for its superuser.
+     * Starts a PgBouncer in front of all databases of a server, for the server's superuser, with some settings.
      *
      * @param settings more settings of {@code pgbouncer.ini}, or other values
      */
@@ -139,7 +137,7 @@ public final class PgBouncer implements AutoCloseable {
         return "postgresql://%s@127.0.0.1:%s/%s".formatted(server.user(), port, database);
     }
 
-    /** Ends it, and every connection through it. */
+    /** Ends PgBouncer and every connection through it. */
     @Override
     public void close() {
         process.destroyForcibly();

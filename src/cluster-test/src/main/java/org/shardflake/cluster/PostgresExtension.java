@@ -74,8 +74,8 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
     }
 
     /**
-     * Saves the databases as they are now, for {@link #restore} to bring back: cheaper than preparing them for each
-     * test. Ends the connections to them.
+     * Saves the current state of the databases for {@link #restore}, which is cheaper than preparing them for each test. Ends the connections
+     * to them.
      */
     public synchronized void save(String state) throws SQLException {
         TestDatabase first = database(0);
@@ -87,8 +87,8 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
     }
 
     /**
-     * Restores the databases to this saved state, whatever has been done to them and even if still in use. A database
-     * in which nothing was written since stays as it is, without its connections.
+     * Restores the databases to a saved state, whatever has happened to them since, even if they are in use. A database in which nothing was
+     * written since stays as it is, without its connections.
      *
      * @return false if there is no such state; the databases are then unchanged
      */

@@ -41,7 +41,7 @@ final class AutoProvider {
         return PostgresCluster.start(new EmbeddedProvider(version, settings, Map.of()), servers);
     }
 
-    /** The problem with Docker, or null if there is none. The first failure is kept, so as not to wait for an unusable engine again. */
+    /** The problem with Docker, or null without one. The first failure is kept, so as not to wait for an unusable engine again. */
     private static synchronized @Nullable String dockerProblem(String image) {
         if (dockerProblem == null) {
             dockerProblem = DockerEngine.problem(image);

@@ -369,7 +369,7 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Makes a closed table take writes again, and keeps recording them.
+     * Makes a closed table accept writes again, and continues to record them.
      *
      * @throws RowsDifferException if the adoption was finished and the shards have been written to since
      */
@@ -431,8 +431,8 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Cancels an unfinished adoption: makes the table take writes again if it did not, removes the rows that it brought to the shards,
-     * puts back the checks that it lifted, and removes all traces from the old database.
+     * Cancels an unfinished adoption: reopens the table for writes if it was closed, removes the rows that the adoption brought to the shards,
+     * restores the checks that it lifted, and removes all traces from the old database.
      *
      * @throws AdoptRefusedException if the shards have rows that it did not bring, or that someone has changed since; nothing was
      *     changed
@@ -759,7 +759,7 @@ public final class Adopter implements AutoCloseable {
                         ShardflakeException.Kind.VERIFICATION,
                         "a row of %s was written in the old database after its shard %s had left that: %s"
                                 .formatted(table.name(), shard, new String(line, StandardCharsets.UTF_8).strip()),
-                        "something went round the fence; write the row to the shard by hand, and delete its lines from shardflake_adopt.changes_%s"
+                        "something bypassed the fence; write the row to the shard by hand, and delete its lines from shardflake_adopt.changes_%s"
                                 .formatted(adoption.id()));
             }
         };
@@ -786,7 +786,7 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Brings over everything committed to the rows of one shard, which nobody may write to until this returns. Changes of others may stay in
+     * Brings over everything committed to the rows of one shard, which no one may write to until this returns. Changes of others may stay in
      * the journal.
      */
     void bringRest(Adoption adoption, int shard) throws SQLException {
@@ -810,7 +810,7 @@ public final class Adopter implements AutoCloseable {
         comparison.search(old, servers, rows, shardKey(), others);
     }
 
-    /** Checks again the rows that may differ. */
+    /** Rechecks the rows that may differ. */
     void check(SliceComparison comparison, Rows rows) throws SQLException {
         comparison.check(requireBegun(), old, servers, rows, shardKey());
     }
@@ -943,7 +943,7 @@ public final class Adopter implements AutoCloseable {
         comparison.search(old, servers, comparison(), shardKey(), over);
     }
 
-    /** Checks again the rows that may differ. */
+    /** Rechecks the rows that may differ. */
     void check(SliceComparison comparison) throws SQLException {
         comparison.check(requireBegun(), old, servers, comparison(), shardKey());
     }
@@ -968,7 +968,7 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Checks the references to reference tables, which needs no stop of writes.
+     * Checks the references to reference tables; writes need not stop for that.
      *
      * @throws BrokenForeignKeysException if they lack rows
      */

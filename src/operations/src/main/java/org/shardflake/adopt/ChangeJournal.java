@@ -396,7 +396,9 @@ final class ChangeJournal {
         void make() throws SQLException;
     }
 
-    /** Runs in one transaction that never blocks writers for long: they queue behind a waiter for the table's lock. */
+    /**
+     * Runs a change in one transaction that locks the table but never blocks writers for long, since they queue behind a waiter for the lock.
+     */
     void withLock(Change change) throws SQLException {
         if (!Poll.everyMillis(500, LOCK_PATIENCE).until(() -> isMade(change))) {
             makeNow(change);

@@ -402,7 +402,7 @@ public final class DatabaseAdopter implements AutoCloseable {
         onLevels(some, adopter -> adopter.catchUp(adopter.prepare()));
     }
 
-    /** Checks rows that may differ again and again, until all are decided or some have changed every time. */
+    /** Rechecks rows that may differ until all are decided or some have changed every time. */
     private void decide(Map<String, SliceComparison> comparisons) throws SQLException {
         List<Routes.Placed> doubtful = some(comparisons, SliceComparison::isDoubtful);
         for (int look = 0; look < LOOKS && !doubtful.isEmpty(); look++) {
@@ -419,7 +419,7 @@ public final class DatabaseAdopter implements AutoCloseable {
     }
 
     /**
-     * Makes closed tables take writes again, and keeps recording them.
+     * Makes closed tables accept writes again, and continues to record them.
      *
      * @throws RowsDifferException if the adoption was finished and the shards have been written to since
      */
@@ -439,8 +439,8 @@ public final class DatabaseAdopter implements AutoCloseable {
     }
 
     /**
-     * Cancels an unfinished adoption: makes the tables take writes again if they did not, removes the rows that it brought to the shards, and
-     * removes all traces from the old database.
+     * Cancels an unfinished adoption: reopens the tables for writes if they were closed, removes the rows that the adoption brought to the
+     * shards, and removes all traces from the old database.
      *
      * @throws AdoptRefusedException if the shards have rows that it did not bring, or that someone has changed since
      */

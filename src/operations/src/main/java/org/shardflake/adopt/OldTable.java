@@ -64,7 +64,7 @@ final class OldTable {
         void row(int shard, byte[] line) throws SQLException;
     }
 
-    /** Finds the batch of up to this many rows after a primary key; null if there are none. */
+    /** Finds the batch of up to this many rows after a primary key; null if no rows follow. */
     @Nullable
     Batch nextBatch(@Nullable List<String> after, int rows) throws SQLException {
         String primaryKey = table.keyOf("t");

@@ -35,7 +35,7 @@ record Route(TableFacts table, KeyExpression key, @Nullable Link link, Set<List<
             """;
 
     /**
-     * A reference to rows of another table, which have the key or lead to it.
+     * A reference to rows of another table that has the key, or that leads to it.
      *
      * @param columns that refer
      * @param to the columns of the parent that they refer to, in the same order
@@ -48,7 +48,7 @@ record Route(TableFacts table, KeyExpression key, @Nullable Link link, Set<List<
     }
 
     /**
-     * The route of a table whose rows have the key of those they refer to.
+     * The route of a table whose rows take their key from the rows that they refer to.
      *
      * @param added the column that gets the key, not quoted
      * @throws AdoptRefusedException if rows cannot be joined by the link

@@ -116,7 +116,7 @@ final class Routes {
         return Objects.requireNonNull(facts.get(table));
     }
 
-    /** The columns by which other tables find their keys through this one. */
+    /** The columns by which other tables find their keys through a table. */
     private Set<List<String>> referred(TableFacts table) throws SQLException {
         List<AdoptTable> children = new ArrayList<>();
         for (AdoptTable one : tables) {

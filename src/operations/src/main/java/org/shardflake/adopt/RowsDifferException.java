@@ -37,7 +37,7 @@ public final class RowsDifferException extends AdoptException {
 
     private static @Nullable CharSequence hint(List<String> computed, boolean isOfPlan) {
         if (!computed.isEmpty()) {
-            return "only %s differs, which the shards compute from other columns: change one of both, and run it again"
+            return "only %s differs, which the shards compute from other columns: change either side, and run it again"
                     .formatted(String.join(" or ", computed));
         }
         return isOfPlan ? Advice.of("%s names the rows that differ", CliCommand.ADOPT_VERIFY) : null;

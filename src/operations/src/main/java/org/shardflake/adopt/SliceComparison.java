@@ -176,13 +176,13 @@ final class SliceComparison {
         return its == null ? 0 : its.count;
     }
 
-    /** Checks all suspects again. The journal must have been carried out, and only this session may bring rows. */
+    /** Rechecks all suspects. The journal must have been carried out, and only this session may bring rows. */
     void check(Adoption adoption, OldTable old, ShardServers servers, Rows all, List<Column> primaryKey)
             throws SQLException {
         check(adoption, old, servers, all, primaryKey, List.copyOf(suspects.keySet()));
     }
 
-    /** Checks the suspects of some shards again. */
+    /** Rechecks the suspects of some shards. */
     void check(
             Adoption adoption,
             OldTable old,

@@ -165,7 +165,7 @@ final class SliceCutover implements AutoCloseable {
         return comparisons;
     }
 
-    /** Checks rows that may differ again and again, until all are decided or some have changed every time. */
+    /** Rechecks rows that may differ until all are decided or some have changed every time. */
     private void look(Map<Table, SliceComparison> comparisons) throws SQLException {
         for (int i = 0; i < LOOKS && comparisons.values().stream().anyMatch(SliceComparison::isDoubtful); i++) {
             bringRest();

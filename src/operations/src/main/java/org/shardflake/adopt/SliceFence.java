@@ -134,7 +134,10 @@ final class SliceFence {
                     END IF;
             """;
 
-    /** Others' triggers of the kind come first by their names. Rows with parents are looked at again at the end: parents may come later. */
+    /**
+     * Creates the triggers, under names that sort after those of other triggers, which then fire first. Rows with parents are looked at again
+     * at the end: parents may come later.
+     */
     private static final String TRIGGERS = """
             CREATE OR REPLACE FUNCTION shardflake_adopt.fence_%1$s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
                 SET search_path = pg_catalog, pg_temp AS %2$s;

@@ -29,7 +29,7 @@ final class PlanNode {
         return new PlanNode(List.of(), value);
     }
 
-    /** The name of this mapping in the one above. */
+    /** The name of this mapping in its parent. */
     String name() {
         return path.get(path.size() - 1);
     }

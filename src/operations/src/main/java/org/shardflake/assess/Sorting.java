@@ -282,7 +282,7 @@ final class Sorting {
         return columns(table, parent.columns()) + " -> " + next.name() + "." + path(next);
     }
 
-    /** The foreign keys that lead to the key; none for a table that has it, or is not sharded. */
+    /** The foreign keys that lead to the key; empty for a table that has the key itself, or is not sharded. */
     List<Assessment.Step> steps(SourceTable table) {
         List<Assessment.Step> steps = new ArrayList<>();
         for (SourceTable.ForeignKey key = place(table.oid()).parent(); key != null; ) {

@@ -114,7 +114,7 @@ public final class LargeObjects {
         return found;
     }
 
-    /** The columns of all tables, each named once however many schemas have it; empty if there are none. */
+    /** The columns of all tables, each named once however many schemas have it; empty without any. */
     public static Optional<String> named(List<Reference> references) {
         TreeSet<String> columns = new TreeSet<>();
         references.forEach(reference -> columns.add(reference.column()));

@@ -122,7 +122,7 @@ final class NewShards {
                                     Plural.choose(missing, "it", "them"),
                                     Sql.message(e)),
                     Advice.of(
-                            "see that it answers, or, if it is gone for good, place its shards on others with %s and take it out with %s",
+                            "make it answer, or, if it is gone for good, place its shards on others with %s and take it out with %s",
                             CliCommand.MAP_IMPORT, CliCommand.SERVER_REMOVE.with(other)));
         }
     }

@@ -70,7 +70,7 @@ final class ShardWorkers {
         Optional<ShardFailure> run(ShardRun run, S shard) throws SQLException, InterruptedException;
     }
 
-    /** Work on several shards at once. Returns whether it was done; if not, they are taken one by one. */
+    /** Work on several shards together. Returns whether it was done; if not, they are taken one by one. */
     @FunctionalInterface
     private interface BatchTask<S> {
         boolean run(ShardRun run, List<S> shards) throws SQLException, InterruptedException;

@@ -122,7 +122,7 @@ final class ClosedByAdoption {
     Advice remedy(ShardSet shards) {
         int first = shards.stream().findFirst().orElseThrow();
         return problem.map(why -> Advice.of(
-                        "first see to it that the state of each adoption is known, since %s may have come back to an old database: %s",
+                        "first find out the state of each adoption, since %s may have come back to an old database: %s",
                         Plural.choose(shards, "it", "they"), why))
                 .orElseGet(() -> Advice.of(
                         "the old database has no record of %1$s: while no command of the adoption runs, open %1$s with SELECT shardflake.unfence_shard(%2$s)",

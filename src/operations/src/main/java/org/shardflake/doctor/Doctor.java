@@ -259,7 +259,7 @@ public final class Doctor {
             Set<Integer> doubts = verdicts.all(Doubtful.class).keySet();
             if (!doubts.isEmpty()) {
                 throw new DoctorException(
-                        "it is not certain who has the newest rows of %s, so nothing was changed"
+                        "it is not certain which server has the newest rows of %s, so nothing was changed"
                                 .formatted(Plural.shards(ShardSet.of(doubts))),
                         Advice.of("see what %s says of them", CliCommand.DOCTOR));
             }
@@ -312,7 +312,7 @@ public final class Doctor {
                         WARNING,
                         "catalog",
                         "catalog-version",
-                        "has not all of version %s, as after an upgrade that stopped".formatted(version),
+                        "lacks parts of version %s, as after an interrupted upgrade".formatted(version),
                         Advice.of("bring it up to date with %s", CliCommand.UPGRADE)));
             }
         }
@@ -454,6 +454,6 @@ public final class Doctor {
                 server,
                 "server-readable",
                 "cannot be examined: " + message,
-                "see that it runs, that its URL in the shard map is right, and that this user may read everything");
+                "check that it runs, that its URL in the shard map is right, and that this user may read everything");
     }
 }

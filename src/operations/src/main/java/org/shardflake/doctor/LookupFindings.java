@@ -58,6 +58,6 @@ final class LookupFindings {
                 "catalog",
                 "lookup-unfinished",
                 "lookup %s is %s, so its values are neither claimed nor found".formatted(lookup.name(), lookup.state()),
-                Advice.of("if no command is at it, run %s again", command.with(lookup.name())));
+                Advice.of("if no command is working on it, run %s again", command.with(lookup.name())));
     }
 }

@@ -161,7 +161,7 @@ record ObservedState(
         return missing;
     }
 
-    /** The servers that could not be read, for messages; empty if there are none. */
+    /** The servers that could not be read, for messages; empty if all could. */
     String silent() {
         return map.servers().stream()
                 .map(Server::name)

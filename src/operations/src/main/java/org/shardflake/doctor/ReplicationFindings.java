@@ -42,7 +42,7 @@ final class ReplicationFindings {
                             "change-stream",
                             "readers of %s do not follow shards that are moved".formatted(String.join(", ", streams)),
                             Advice.of(
-                                    "before a move: see to it that they finish with what this server sends before they apply what the other one sends, by each row's key. "
+                                    "before a move: make sure that they finish with what this server sends before they apply what the other one sends, by each row's key. "
                                             + ChangeStreams.REMEDY,
                                     CliCommand.CDC_CREATE)));
                 }

@@ -68,7 +68,7 @@ final class ShardFindings {
     private final boolean mayChange;
     private final List<Finding> findings = new ArrayList<>();
 
-    /** The answers of old databases, which are asked only if a shard is closed. */
+    /** The states of adoptions, read from the old databases only if a shard is closed. */
     private @Nullable List<AdoptionStatus> adoptions;
 
     private ShardFindings(ObservedState observed, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access) {
@@ -167,7 +167,8 @@ final class ShardFindings {
                         PROBLEM,
                         observed.owner(first(shards)),
                         "shard-doubtful",
-                        "it is not certain who has the newest rows of %s: %s".formatted(Plural.shards(shards), why),
+                        "it is not certain which server has the newest rows of %s: %s"
+                                .formatted(Plural.shards(shards), why),
                         PERSON
                                 + "see which server has the newest rows, or restore one that has; the guide says how to place and open them by hand"));
     }

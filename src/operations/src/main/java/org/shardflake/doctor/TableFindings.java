@@ -134,7 +134,7 @@ final class TableFindings {
                     server,
                     "server-readable",
                     "cannot be examined: " + Sql.message(e),
-                    "see that it runs, and that this user may read everything"));
+                    "check that it runs, and that this user may read everything"));
         }
     }
 

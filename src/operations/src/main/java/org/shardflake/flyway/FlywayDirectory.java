@@ -71,7 +71,7 @@ public final class FlywayDirectory {
         }
         refuseTwins(migrations);
         if (problems.isEmpty() && migrations.isEmpty()) {
-            problems.add("there is no migration in it: expected is a file such as V1__photos.sql");
+            problems.add("there is no migration in it, such as a file V1__photos.sql");
         }
         if (!problems.isEmpty()) {
             throw new IllegalArgumentException(String.join("\n", problems));

@@ -417,7 +417,7 @@ final class GatewayDatabase {
         }
     }
 
-    /** Lets everyone who may use the schema read its tables, and nobody write to them. */
+    /** Lets everyone who may use the schema read its tables, and no one write to them. */
     private void grant(List<ShardTable> tables) throws SQLException {
         List<String> users = Sql.list(
                 connection,

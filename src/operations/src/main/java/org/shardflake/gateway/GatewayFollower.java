@@ -118,7 +118,7 @@ public final class GatewayFollower implements CutoverFollower {
         }
     }
 
-    /** Waits for work; false if there was none for a long time. */
+    /** Waits for work; false if nothing came for a long time. */
     private boolean next() throws InterruptedException {
         lock.lock();
         try {

@@ -278,7 +278,7 @@ public final class Gateways {
     }
 
     /**
-     * Creates the views on the servers, which disturbs nobody, and then updates the gateway in one transaction. Views that it used until now
+     * Creates the views on the servers, which disturbs no one, and then updates the gateway in one transaction. Views that it used until now
      * stay for queries that have begun; those of before go. Servers of which nothing changes need not answer.
      */
     private Refreshed bring(

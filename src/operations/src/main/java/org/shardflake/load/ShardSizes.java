@@ -89,7 +89,7 @@ public final class ShardSizes {
         return bytes;
     }
 
-    /** A shard without tables has 0 bytes. */
+    /** Adds the sizes of shards; one without tables has 0 bytes. */
     private void add(ShardSet shards, Map<String, Long> bytesBySchema) {
         shards.stream().forEach(shard -> bytes.put(shard, bytesBySchema.getOrDefault(Sharding.schema(shard), 0L)));
     }

@@ -104,7 +104,7 @@ public final class LookupTables {
                             Kind.PRECONDITION,
                             before.get().state() == State.DROPPING
                                     ? "lookup %s is being dropped".formatted(plan.name())
-                                    : "there is a lookup %s already, of another form".formatted(plan.name()),
+                                    : "lookup %s exists already, with other properties".formatted(plan.name()),
                             Advice.of(
                                     "%s shows it, %s removes it",
                                     CliCommand.LOOKUP_LIST, CliCommand.LOOKUP_DROP.with(plan.name())),

@@ -107,7 +107,7 @@ record SourceColumns(String server, ShardSet shards, List<String> columns, List<
         }
     }
 
-    /** A description of the shards that lack the table or a column that others have; empty if there are none. */
+    /** A description of the shards that lack the table or a column that others have, if any. */
     static Optional<String> lacks(LookupDefinition.Source source, List<SourceColumns> all) {
         for (Part part : Part.values()) {
             List<SourceColumns> lacking =

@@ -56,7 +56,7 @@ final class UsedNumbers {
         }
     }
 
-    /** The highest number, or 0 if there is none. */
+    /** The highest number, or 0 without any. */
     synchronized int highest() {
         return highest;
     }

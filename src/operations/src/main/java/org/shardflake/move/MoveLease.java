@@ -37,7 +37,7 @@ final class MoveLease implements AutoCloseable {
     private static final String IS_LOCKED =
             "SELECT EXISTS (SELECT FROM %s WHERE %s)".formatted(LOCKS, IS_OF.formatted("?"));
 
-    /** Whether the catalog has the column; catalogs before version 5 do not. */
+    /** Whether the catalog has column bytes_at, which version 5 added. */
     private static final String HAS_BYTES_AT =
             "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'shardflake_catalog.move_shard'::regclass AND attname = 'bytes_at')";
 

@@ -232,7 +232,7 @@ final class MoveRecovery {
             if (System.nanoTime() - end > 0
                     || trouble.filter(its -> its.outlook() == StreamTrouble.Outlook.LASTING)
                             .isPresent()) {
-                throw new MoveException("%s. See that %s can reach %s, and run the same command again"
+                throw new MoveException("%s. Make sure that %s can reach %s, and run the same command again"
                         .formatted(
                                 closed,
                                 back.subscriber().name(),

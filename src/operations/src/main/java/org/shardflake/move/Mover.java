@@ -129,7 +129,7 @@ public final class Mover {
                 connection -> ServerCapacity.read(connection, server, settings.jobs())));
     }
 
-    /** Moves shards between the servers of a catalog's shard map, which are at the map's URLs. */
+    /** A mover for the shards of a catalog's shard map, with servers at the map's URLs. */
     public static Mover at(ServerUrl catalog, MoveSettings settings, MoveListener listener) {
         ShardCatalog shards = ShardCatalog.at(catalog);
         return new Mover(
@@ -287,7 +287,7 @@ public final class Mover {
     }
 
     /**
-     * Compares shards with the copies that follow them, while the shards take writes.
+     * Compares shards with the copies that follow them, while the shards are in use.
      *
      * @return the differences, by shard; empty if there are none
      */

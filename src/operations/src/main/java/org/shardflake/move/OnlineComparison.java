@@ -25,7 +25,7 @@ import org.shardflake.compare.TableDifference;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Compares a shard with the copy that follows it, while the shard takes writes.
+ * Compares a shard with the copy that follows it, while the shard is in use.
  *
  * <p>The follower is always slightly behind, so differing rows are checked again, on the follower only after it has received
  * everything that the leader had: a row that no transaction has written on the leader in between, and that still differs, really

@@ -26,7 +26,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.internal.session.Seal;
 
 /**
- * Compares the source's copies with the shards on the target before the copies are removed, while the target takes writes.
+ * Compares the source's copies with the shards on the target before the copies are removed, while the target is in use.
  *
  * <p>The source stops following and its copies are sealed: they no longer change. The target is read twice, as of shortly before the
  * source stopped and shortly after. The copies' state lies in between, so a row that is equal both times must be equal in the copy;

@@ -133,7 +133,7 @@ public final class RestoredCatalog {
                 move.tag(),
                 move.phase().toString())) {
             throw new MoveRefusedException(
-                    "move %s has gone on just now; run the same command again".formatted(move.id()));
+                    "move %s has progressed just now; run the same command again".formatted(move.id()));
         }
     }
 

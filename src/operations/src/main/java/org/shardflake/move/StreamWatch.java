@@ -71,12 +71,8 @@ final class StreamWatch {
             }
         }
         if (patience.isOver()) {
-            throw new MoveException(
-                    "%s has not got any further in following %s for %s s; look at its log, and at status"
-                            .formatted(
-                                    stream.subscriber().name(),
-                                    stream.publisher().name(),
-                                    duration.toSeconds()));
+            throw new MoveException("%s has made no progress in following %s for %s s; look at its log, and at status"
+                    .formatted(stream.subscriber().name(), stream.publisher().name(), duration.toSeconds()));
         }
     }
 
@@ -84,7 +80,7 @@ final class StreamWatch {
     private void tellOfLag() throws SQLException {
         if (!toldOfLag) {
             toldOfLag = true;
-            listener.waits("%s follows %s, and has %s of its log to get"
+            listener.waits("%s follows %s, and has %s of its log left to receive"
                     .formatted(
                             stream.subscriber().name(),
                             stream.publisher().name(),

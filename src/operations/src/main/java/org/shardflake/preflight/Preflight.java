@@ -155,7 +155,7 @@ public final class Preflight {
                     "source-reaches-target",
                     Outcome.WARNING,
                     "not tried, since %s would log the password".formatted(source.name()),
-                    "see that %s can connect to %s by %s"
+                    "make sure that %s can connect to %s by %s"
                             .formatted(
                                     source.name(), target.name(), target.url().hosts()));
         }
@@ -163,7 +163,7 @@ public final class Preflight {
                 "target-reaches-source",
                 Outcome.WARNING,
                 "cannot be tried from a standby",
-                "see that %s can connect to %s by %s, as in the shard map"
+                "make sure that %s can connect to %s by %s, as in the shard map"
                         .formatted(target.name(), source.name(), source.url().hosts()));
     }
 

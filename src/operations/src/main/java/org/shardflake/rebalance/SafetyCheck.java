@@ -25,7 +25,7 @@ import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.PlacementState;
 import org.shardflake.watch.Watch;
 
-/** Checks that nobody else is moving shards, and that all shards are where the map has them. Not thread-safe. */
+/** Checks that no one else is moving shards, and that all shards are where the map has them. Not thread-safe. */
 final class SafetyCheck implements AutoCloseable {
 
     private static final Advice DOCTOR =

@@ -164,7 +164,7 @@ final class ReferenceStream {
         }
     }
 
-    /** The reason why the server does not follow, as far as both servers can tell; empty if nothing is known. */
+    /** The reason why the server does not follow, as far as both servers show it; empty if unknown. */
     Optional<String> trouble() throws SQLException {
         return trouble(home.name(), home.control(), copy.name(), copy.control(), name);
     }

@@ -235,7 +235,7 @@ public final class ReferenceTables {
         });
     }
 
-    /** Creates the tables on a server that was added to the shard map. Does nothing if there are none. */
+    /** Creates the tables on a server that was added to the shard map. Does nothing without tables. */
     public void add(String server) {
         if (home(catalog).isEmpty()) {
             return;

@@ -156,7 +156,7 @@ final class RowDeletion {
         }
     }
 
-    /** Removes the record of a delete that failed. If that fails, the catalog has it still, so the same command can be run again. */
+    /** Undoes a delete that failed, if it was recorded. If that fails, the catalog has it still, so the same command can be run again. */
     private void forget(Exception failure) {
         if (isRecorded) {
             try {
@@ -167,7 +167,7 @@ final class RowDeletion {
         }
     }
 
-    /** Rolls everything back before anything is committed. */
+    /** Restores the row where an earlier run has deleted it, and removes the record, before anything is committed. */
     private void takeBack() throws SQLException {
         if (!isNew) {
             putBack();

@@ -230,7 +230,7 @@ final class TableAdoption {
                     Kind.PRECONDITION,
                     "%s, or what refers to it, has a line break in a name, which formatted SQL cannot have"
                             .formatted(name),
-                    "rename it by a changeset first",
+                    "rename it with a changeset first",
                     null);
         }
         String check = """

@@ -12,11 +12,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
 import org.shardflake.server.SessionFailedException;
 
-/**
- * The reason why a subscriber does not follow, as far as both servers can tell. PostgreSQL writes a subscription's error only to its
- * log.
- *
- */
+/** The reason why a subscriber does not follow, as far as both servers show it. PostgreSQL writes a subscription's error only to its log. */
 public record StreamTrouble(String what, Outlook outlook) {
 
     /** The chances that a problem resolves by itself. */

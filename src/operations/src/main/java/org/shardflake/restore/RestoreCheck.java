@@ -101,7 +101,7 @@ final class RestoreCheck {
                     place,
                     "server-readable",
                     "cannot be examined: " + Sql.message(e),
-                    Advice.of("see that it runs; if it was restored to another address: %s", nameAddress(place)));
+                    Advice.of("check that it runs; if it was restored to another address: %s", nameAddress(place)));
         }
     }
 

@@ -24,7 +24,7 @@ import org.shardflake.restore.RestorePoint.Place;
 import org.shardflake.server.ServerUrl;
 
 /**
- * The creation of one restore point.
+ * Creates one restore point.
  *
  * <p>Databases of one PostgreSQL server share its write-ahead log, and recovery stops at the first point of a name, so each server gets
  * one point. The server with the catalog gets its own last: the catalog restored to it then has the record of all others.

@@ -251,7 +251,9 @@ final class SplitChecks {
                 "standby-archives",
                 archives ? Outcome.WARNING : Outcome.OK,
                 archives ? "archive_mode is on, and it will archive its own log" : "archive_mode is off",
-                archives ? "see that archive_command does not lead to where %s archives".formatted(source.name()) : "");
+                archives
+                        ? "make sure that archive_command does not lead to where %s archives".formatted(source.name())
+                        : "");
         checkSynchronous();
     }
 

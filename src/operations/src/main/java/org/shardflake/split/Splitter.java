@@ -336,11 +336,12 @@ public final class Splitter {
         Stream forward = Stream.forward(lease.split().tag(), source, standby.side());
         publish(forward, source, lease.split().shards());
         listener.reached(SplitStep.SLOT_CREATED);
-        Poll.Reason reason = () -> "%s waits for what %s writes; see that it is its standby, streams, and does not lag"
-                .formatted(standby.side().name(), source.name());
+        Poll.Reason reason =
+                () -> "%s waits for what %s writes; check that it is its standby, streams, and does not lag"
+                        .formatted(standby.side().name(), source.name());
         if (!Poll.everyMillis(20, settings.patience()).until(new Arrival(forward), reason, listener::waits)) {
             throw new MoveException(
-                    "%s does not get what %s writes, or not soon enough; see that it is its standby, streams, and does not lag"
+                    "%s does not get what %s writes, or not soon enough; check that it is its standby, streams, and does not lag"
                             .formatted(standby.side().name(), source.name()));
         }
         listener.reached(SplitStep.REPLAYED);
@@ -490,7 +491,7 @@ public final class Splitter {
         }
     }
 
-    /** The remains of a cancelled split. */
+    /** The state of the standby after a split was cancelled. */
     public enum Cancelled {
         /** The standby follows its primary as before. */
         STANDBY_AS_BEFORE,

@@ -42,7 +42,7 @@ public record InstallationSnapshot(
         Optional<Instant> restorePoint,
         Map<String, ServerSnapshot> servers) {
 
-    /** The number of a server's shards in each state; a misplaced shard is counted where it takes writes. */
+    /** The number of a server's shards in each state; a misplaced shard is counted on the server that accepts its writes. */
     public Map<PlacementState, Integer> shards(Server server) {
         Map<PlacementState, Integer> counts = new EnumMap<>(PlacementState.class);
         for (PlacementState state : PlacementState.values()) {

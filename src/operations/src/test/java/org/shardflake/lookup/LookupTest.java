@@ -819,7 +819,7 @@ class LookupTest {
                 .as("again")
                 .isEqualTo("name");
         assertThatThrownBy(() -> lookups.create(new LookupPlan("name", false, false, false, Optional.empty())))
-                .hasMessage("there is a lookup name already, of another form");
+                .hasMessage("lookup name exists already, with other properties");
         assertThatThrownBy(() -> lookups.backfill("name", BackfillSettings.DEFAULT, rows -> {}))
                 .hasMessage("lookup name has no source, so its values are only in the application");
         assertThatThrownBy(() -> lookups.verify("nmae", 1)).hasMessage("there is no lookup nmae");

@@ -9,7 +9,7 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * A way to make ids: decodes them and generates new ones.
+ * An id scheme: decodes its ids and generates new ones.
  *
  * <p>Immutable and thread-safe. {@link Schemes} has them all.
  */

@@ -54,7 +54,7 @@ final class HibernateSetUp implements BeanPostProcessor {
                    AND pg_catalog.pg_get_expr(d.adbin, d.adrelid) LIKE '%next_id(%')
             """;
 
-    /** The number of statements that the driver sends before it waits for answers: 256 without rows. */
+    /** The maximum batch size; the driver sends 256 statements without results before it waits for answers. */
     private static final int BATCH_SIZE = 200;
 
     private final Supplier<ShardRouter> router;

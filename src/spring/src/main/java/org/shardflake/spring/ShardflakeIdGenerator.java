@@ -61,7 +61,7 @@ public class ShardflakeIdGenerator
     private int size;
     /** The number of shards if ids are keys, 0 if they are not, and null until it is known. */
     private transient volatile @Nullable Integer shardsOfKeys;
-    /** The rest of the latest block of each shard, by its schema. */
+    /** The rest of each shard's latest block, by schema. */
     private final transient Map<String, Block> blocks = new ConcurrentHashMap<>();
 
     private static final class Block {

@@ -21,8 +21,8 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 
 /**
- * The map that this application routes by, and where a key is in it. Reads only what the router has in memory, and shows no
- * URLs, which may have passwords.
+ * Shows the map that this application routes by, and where a key is. Reads only what the router has in memory, and shows no URLs, which may
+ * have passwords.
  */
 @WebEndpoint(id = "shards")
 final class ShardsEndpoint {

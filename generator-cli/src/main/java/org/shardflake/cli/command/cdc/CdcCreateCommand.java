@@ -14,13 +14,13 @@ import picocli.CommandLine.Mixin;
 @Command(
         name = "create",
         description = {
-            "Creates publication shardflake_cdc on every server, with the tables of the shards that are there. If it is there, adds what is missing and removes what is too much.",
+            "Creates publication shardflake_cdc on every server, with the tables of the shards that are there. If it exists, adds missing tables and removes surplus ones.",
             "Writers do not wait. Readers may begin when it is done, each with a slot shardflake_cdc_NAME on every server."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:every server publishes what the map has there",
+            "0:every server publishes the shards that the map gives it",
             "1:a server or the catalog cannot be reached, or failed; run the same command again",
             "2:the command line is wrong",
             "3:locks were in the way; run the same command again",

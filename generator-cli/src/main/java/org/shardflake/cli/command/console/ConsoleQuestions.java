@@ -42,7 +42,7 @@ final class ConsoleQuestions implements Questions {
     private static final int CHANGES = 100;
     private static final int DRIFTS = 20;
 
-    /** The options that make a command give up rows which it could not compare or reach. */
+    /** The options with which a command gives up rows that it could not compare or reach. */
     private static final Set<String> GIVING_ROWS_UP =
             Set.of("--catalog-lost", "--recreate", "--target-lost", "--uncompared");
 

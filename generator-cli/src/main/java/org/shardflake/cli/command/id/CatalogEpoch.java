@@ -39,7 +39,7 @@ final class CatalogEpoch {
         } catch (CatalogUnavailableException e) {
             throw new CliException(
                     Kind.FAILURE,
-                    "the catalog knows from when the ids count, and cannot be asked: " + e.getMessage(),
+                    "the catalog has the epoch of the ids, but cannot be reached: " + e.getMessage(),
                     "give the epoch, such as --epoch %s, which init takes by default"
                             .formatted(IdLayout.DEFAULT.epoch()),
                     e);

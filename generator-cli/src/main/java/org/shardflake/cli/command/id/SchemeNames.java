@@ -16,7 +16,7 @@ class SchemeNames implements Iterable<String> {
         return Schemes.names().iterator();
     }
 
-    /** The names where {@code auto} is accepted too. */
+    /** The scheme names and {@code auto}, for where that is accepted. */
     static final class WithAuto extends SchemeNames {
         @Override
         public Iterator<String> iterator() {

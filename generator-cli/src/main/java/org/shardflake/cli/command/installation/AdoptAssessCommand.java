@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "assess",
         description = {
-            "Says how an ordinary database would be sharded: by which key, where each table would go, what stands in the way, and which share of"
+            "Shows how an ordinary database would be sharded: by which key, where each table would go, what stands in the way, and which share of"
                     + " its statements could be sent to one shard. Only reads.",
             "Statements come from pg_stat_statements, if the database has it, or from a file. PostgreSQL plans each of"
                     + " them, and runs none."

@@ -16,7 +16,7 @@ import picocli.CommandLine.Command;
 @Command(
         name = "cutover",
         description = {
-            "Lets shards leave the old database one by one, while it is in use.",
+            "Moves shards out of the old database one by one, while it is in use.",
             "First it does what adopt run does. Then, for each shard: writers of its rows wait, the last changes are"
                     + " brought over and compared, and from then on the old tables refuse writes to these rows. Rows of"
                     + " other shards are written as before. Transactions of the application that begin with SELECT"

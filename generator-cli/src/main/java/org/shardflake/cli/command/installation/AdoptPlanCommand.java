@@ -130,7 +130,7 @@ public final class AdoptPlanCommand implements Runnable {
             report.kept().forEach(kept -> lines.add("  " + kept));
         }
         if (!plan.leftOut().isEmpty()) {
-            lines.add("what does not come along, and the way out:");
+            lines.add("what the shards will not have, and what to do about it:");
             plan.leftOut().forEach(one -> {
                 lines.add("  %s: %s"
                         .formatted(one.table() == null ? plan.source().database() : one.table(), one.problem()));

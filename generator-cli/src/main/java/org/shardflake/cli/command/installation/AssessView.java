@@ -151,7 +151,7 @@ final class AssessView {
         assessment.obstacles().forEach(obstacle -> add(lines, assessment.database(), obstacle));
         assessment.tables().forEach(table -> table.obstacles().forEach(obstacle -> add(lines, table.name(), obstacle)));
         line(text, "");
-        line(text, lines.isEmpty() ? "nothing stands in the way" : "what stands in the way, and the way out:");
+        line(text, lines.isEmpty() ? "nothing stands in the way" : "what stands in the way, and what to do about it:");
         lines.forEach(line -> line(text, line));
     }
 
@@ -188,7 +188,7 @@ final class AssessView {
                 .toList();
         if (!others.isEmpty()) {
             line(text, "");
-            line(text, "to be looked at, those that take most time first:");
+            line(text, "to be checked, those that take most time first:");
         }
         // Those that are not understood apart, so that each of the two kinds is seen.
         statements(

@@ -34,7 +34,7 @@ import picocli.CommandLine.Parameters;
             "1:a server or the catalog cannot be reached, or failed",
             "2:the command line is wrong, or there is no such table or column",
             "3:some shards did not get the tables; run the command again",
-            "4:there is a lookup of this name and another form, some shards lack the table or a column, shards are not deployed or being moved, or the catalog is of an older version; nothing was changed"
+            "4:a lookup of this name exists with other properties, some shards lack the table or a column, shards are not deployed or being moved, or the catalog is of an older version; nothing was changed"
         },
         footer = {"", "Example: shardflake lookup create account.email --unique --ignore-case"})
 final class LookupCreateCommand implements Callable<Integer> {
@@ -45,10 +45,10 @@ final class LookupCreateCommand implements Callable<Integer> {
             description = "The name: TABLE.COLUMN of the values, such as account.email, or any with --no-source.")
     private String name;
 
-    @Option(names = "--unique", description = "Let one row only hold a value, in all shards.")
+    @Option(names = "--unique", description = "Let only one row in all shards hold a value.")
     private boolean unique;
 
-    @Option(names = "--ignore-case", description = "Take the letters A to Z for a to z.")
+    @Option(names = "--ignore-case", description = "Treat the letters A to Z as a to z.")
     private boolean ignoreCase;
 
     @Option(names = "--hashed", description = "Keep the SHA-256 of values instead of the values.")
@@ -99,7 +99,7 @@ final class LookupCreateCommand implements Callable<Integer> {
             throw new CliException(
                     Kind.USAGE,
                     "\"%s\" cannot be the name of a lookup".formatted(name),
-                    "use a to z, 0 to 9, _ and ., at most 100, the first no number, as in account.email");
+                    "use at most 100 of a to z, 0 to 9, _ and ., not beginning with a digit, as in account.email");
         }
         return new LookupPlan(name, unique, ignoreCase, hashed, source());
     }

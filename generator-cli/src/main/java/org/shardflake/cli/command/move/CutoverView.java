@@ -72,12 +72,12 @@ public final class CutoverView {
         return done + " " + Amounts.shards(progress.pauses().size()) + pauses(progress);
     }
 
-    /** The write pauses of a run as the end of a sentence; empty if there were none. */
+    /** The write pauses of a run as the end of a sentence; empty without any. */
     public static String pauses(MoveProgress progress) {
         return pausesText(progress.pauses());
     }
 
-    /** Write pauses as the end of a sentence; empty if there are none. */
+    /** Write pauses as the end of a sentence; empty without any. */
     public static String pausesText(List<Duration> all) {
         if (all.isEmpty()) {
             return "";

@@ -30,7 +30,7 @@ import picocli.CommandLine.Option;
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:done; nothing of the move is left on any server, but on a target that is lost",
+            "0:done; nothing of the move is left on any server, except on a lost target",
             "1:a server or the catalog failed; run the command again to continue",
             "2:the command line is wrong, or it was not confirmed",
             "4:there is no such move, shards are on the wrong server for this, or a lost target answers",
@@ -58,7 +58,8 @@ final class MoveCancelCommand implements Callable<Integer> {
 
     @Option(
             names = "--target-lost",
-            description = "The target is gone for good: let go of it. Refused if it answers, or a shard is on it.")
+            description =
+                    "The target is gone for good: end the move without it. Refused if it answers, or a shard is on it.")
     private boolean targetLost;
 
     @Mixin
@@ -77,7 +78,7 @@ final class MoveCancelCommand implements Callable<Integer> {
     public Integer call() {
         Mover mover = moves.mover(moves.progress());
         if (targetLost && (keepMoved || uncompared)) {
-            throw CliException.usage("--target-lost goes without --keep-moved and --uncompared");
+            throw CliException.usage("--target-lost cannot be combined with --keep-moved or --uncompared");
         }
         Move move = which.find(mover);
         String what = targetLost

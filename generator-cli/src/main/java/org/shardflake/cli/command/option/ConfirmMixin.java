@@ -23,7 +23,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The option {@code --yes}: without it, a person at a terminal is asked, and otherwise the command is refused. */
+/** The option {@code --yes}; without it, a person at a terminal is asked, and a command without a terminal is refused. */
 public final class ConfirmMixin {
 
     @Spec(Spec.Target.MIXEE)
@@ -61,7 +61,7 @@ public final class ConfirmMixin {
     }
 
     /**
-     * Asks a person at a terminal, but continues where there is none: for commands in scripts that lose nothing, since they compare copies
+     * Asks a person at a terminal, but continues without one: for commands in scripts that lose nothing, since they compare copies
      * before they remove them.
      */
     public void requireOfPerson(String what, CharSequence hint) {

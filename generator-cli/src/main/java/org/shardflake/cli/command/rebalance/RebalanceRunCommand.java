@@ -37,7 +37,7 @@ import picocli.CommandLine.Spec;
                     + " Prints a line for each decision.",
             "Makes one round, or with --auto one after the other. A shard that moved rests for as long as --rest says, and one that was turned back"
                     + " stays until the run ends.",
-            "Stops at the first thing that it cannot account for: a move that failed, a server that does not answer, a change of the map or"
+            "Stops at the first thing that it cannot explain: a move that failed, a server that does not answer, a change of the map or"
                     + " a move by someone else, shards that are closed or misplaced, counters that were reset."
         },
         sortOptions = false,

@@ -27,7 +27,7 @@ import picocli.CommandLine.Parameters;
         name = "remove",
         description = {
             "Removes a server without shards from the shard map.",
-            "Nothing is changed on the server itself, but that it no longer gets reference tables."
+            "Nothing changes on the server itself, except that it no longer gets reference tables."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

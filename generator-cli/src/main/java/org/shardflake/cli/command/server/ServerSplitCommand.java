@@ -93,10 +93,7 @@ final class ServerSplitCommand implements Callable<Integer> {
             description = "Its physical standby, postgresql://user@host:port/database, without a password.")
     private @Nullable String standby;
 
-    @Option(
-            names = "--as",
-            paramLabel = "NAME",
-            description = "What the standby will be called as a server, such as db9.")
+    @Option(names = "--as", paramLabel = "NAME", description = "The standby's name as a server, such as db9.")
     private @Nullable String target;
 
     @Option(
@@ -296,7 +293,7 @@ final class ServerSplitCommand implements Callable<Integer> {
                 what,
                 split.phase() == SplitPhase.PREPARING
                         ? "the standby continues to follow"
-                        : "its standby will be of no use any more");
+                        : "its standby will be useless afterwards");
         Splitter.Cancelled left = splitter().cancel(split.move(), moves.parse(split.targetUrl()));
         boolean asBefore = left == Splitter.Cancelled.STANDBY_AS_BEFORE;
         facts.put("standbyAsBefore", asBefore);

@@ -150,7 +150,7 @@ public final class SqlCommand implements Callable<Integer> {
             paramLabel = "DURATION",
             defaultValue = "0ms",
             converter = DurationConverter.class,
-            description = "How long each of these waits between two shards (default: ${DEFAULT-VALUE}).")
+            description = "How long each of them pauses between two shards (default: ${DEFAULT-VALUE}).")
     private Duration pause;
 
     @Option(names = "--keep-going", description = "Write in the other shards when one fails, instead of stopping.")
@@ -195,7 +195,7 @@ public final class SqlCommand implements Callable<Integer> {
             throw CliException.usage(
                     sql == null
                             ? "SQL is missing: give it as an argument or with --file"
-                            : "SQL and --file are given; one of them");
+                            : "SQL and --file are both given; give only one of them");
         }
         return sql == null ? FileFailure.read(file) : sql;
     }

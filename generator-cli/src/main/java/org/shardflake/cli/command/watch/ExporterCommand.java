@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
         name = "exporter",
         description = {
             "Serves metrics of servers, shards and moves to Prometheus, until Ctrl-C. Changes nothing.",
-            "Each scrape asks every server one question, and leaves out who does not answer within seconds."
+            "Each scrape runs one query on every server, and skips servers that do not answer within seconds."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

@@ -351,7 +351,7 @@ public final class ShardConnections implements AutoCloseable {
         return slot;
     }
 
-    /** A connection for a waiter; queues the waiter if there is none. */
+    /** A connection for a waiter; queues the waiter if no connection suits. */
     private @Nullable Slot look(Waiter waiter) throws SQLException {
         lock.lock();
         boolean isWaiting = false;

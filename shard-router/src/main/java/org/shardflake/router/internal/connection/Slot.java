@@ -64,10 +64,7 @@ final class Slot {
         isLent = false;
     }
 
-    /**
-     * The start of the time, some milliseconds long, in which waiting for this connection is worthwhile: when the thread came, or the lease
-     * before that.
-     */
+    /** The time from which a wait for this connection counts: when the thread came, or earlier if the connection was leased before. */
     long hopeFrom(long came) {
         if (!isLent) {
             return isConnected() ? came : came - ShardConnections.HOMES_NANOS;

@@ -40,7 +40,7 @@ public final class Lookups {
     }
 
     /**
-     * A lookup in a state that suits its use; asks the catalog if the known state does not.
+     * A lookup in a state that suits its use; asks the catalog if the known state does not suit it.
      *
      * @throws ShardflakeException if there is none of this name
      */

@@ -11,7 +11,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.LookupDefinition;
 
-/** The source of a router's map and of news about newer ones. Thread-safe. */
+/** The source of a router's map, and of notifications of newer ones. Thread-safe. */
 public interface MapSource extends AutoCloseable {
 
     /** The newest known map. Never blocks. */

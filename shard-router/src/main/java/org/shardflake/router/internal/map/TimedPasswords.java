@@ -19,7 +19,7 @@ import org.shardflake.server.PasswordSource;
 public final class TimedPasswords implements PasswordSource {
 
     private static final Duration LIMIT = Duration.ofSeconds(10);
-    /** The limit on calls that never return, not even when interrupted; so many mean that the source is broken. */
+    /** The limit on calls that never return, not even when interrupted; more of them mean that the source is broken. */
     private static final int MOST_CALLS = 200;
 
     private final PasswordSource source;

@@ -12,7 +12,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells whether tables, functions or the like have been created, changed or dropped in a database.
+ * Shows whether tables, functions or other objects have been created, changed or dropped in a database.
  *
  * @param counters null if PostgreSQL does not count
  * @param looked when they were read, in nanoseconds of the caller's clock

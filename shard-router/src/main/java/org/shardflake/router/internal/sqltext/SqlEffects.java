@@ -14,7 +14,7 @@ import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
- * Tells SQL that leaves its session unchanged from SQL that may not.
+ * Distinguishes SQL that leaves its session unchanged from SQL that may not.
  *
  * <p>Not a parser: it knows everyday statements and functions, and assumes that any other leaves traces. A wrong yes
  * costs a round trip. It does not see calls by triggers, views and policies.

@@ -13,7 +13,7 @@ import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
-/** Finds the statement in a text that ends the transaction which it runs in. */
+/** Finds the statement in a text that ends its own transaction. */
 final class TransactionEnd {
 
     private static final Set<String> ENDS = Set.of("commit", "end", "abort");

@@ -256,7 +256,7 @@ public final class SqlTokens {
         return sql.length();
     }
 
-    /** The offset after the quote with which a string continues on another line; 0 if it does not. */
+    /** The offset after the quote with which a string continues on another line; 0 if the string ends. */
     private int continuation(int from) {
         boolean isOnOtherLine = false;
         int i = from;

@@ -231,7 +231,7 @@ public final class DeferredIndexes {
     static void explainBroken(Exception failure, int shard) {
         if (failure instanceof SQLException broken && FOREIGN_KEY_VIOLATION.equals(broken.getSQLState())) {
             throw new MoveException(
-                    "shard %s cannot be copied, since rows on the source break a foreign key. Mend them there, and run the same command again. %s"
+                    "shard %s cannot be copied, since rows on the source break a foreign key. Fix them there, and run the same command again. %s"
                             .formatted(
                                     shard, String.valueOf(broken.getMessage()).replaceAll("\\s*\n\\s*", ". ")),
                     broken);

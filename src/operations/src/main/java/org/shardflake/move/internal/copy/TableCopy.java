@@ -51,7 +51,7 @@ public final class TableCopy {
     /** The fixed cost of a row, in bytes that could be copied in the same time. */
     private static final long ROW = 100;
 
-    /** The cost of an entry of an index that is built afterwards, in the same unit. */
+    /** The cost of an entry in an index built afterwards, in bytes that could be copied in the same time. */
     private static final long ENTRY = 60;
 
     /** The minimum number of bytes that a temporary table holds at a time. */
