@@ -100,16 +100,21 @@ final class PasswordCommand implements PasswordSource {
 
     /** The password after a refusal: waits once for a new one, and otherwise returns the refused one, which is probably just wrong. */
     private String afterRefusal(Login login, String first) throws IOException {
-        String old = refused.remove(login);
-        String printed = first;
-        if (!printed.equals(old)) {
+        @Nullable String old = refused.get(login);
+        String printed = first.equals(old) && !first.equals(stayed.get(login)) ? successor(login, first) : first;
+        if (printed.equals(old)) {
+            stayed.put(login, printed);
+        } else {
             // Nothing refuses it, so a later refusal is a new one, whose successor may come.
             stayed.remove(login);
-            return printed;
         }
-        if (printed.equals(stayed.get(login))) {
-            return printed;
-        }
+        // Only now: a command that fails while its successor is waited for has not answered the refusal.
+        refused.remove(login);
+        return printed;
+    }
+
+    private String successor(Login login, String old) throws IOException {
+        String printed = old;
         long end = System.nanoTime() + handedOut.toNanos();
         while (printed.equals(old) && System.nanoTime() - end < 0) {
             try {
@@ -119,9 +124,6 @@ final class PasswordCommand implements PasswordSource {
                 throw new IOException("interrupted while waiting for a password that the server does not refuse", e);
             }
             printed = run(login);
-        }
-        if (printed.equals(old)) {
-            stayed.put(login, printed);
         }
         return printed;
     }

@@ -5,6 +5,7 @@
 package org.shardflake.cli.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,6 +42,28 @@ class RefusedPasswordTest {
 
         command.refused(LOGIN, "first");
         Files.writeString(directory.resolve("next"), "second"); // from the run after the next one on
+        assertThat(command.password(LOGIN)).isEqualTo("second");
+    }
+
+    @Test
+    void aSuccessorIsStillWaitedForWhenTheCommandHasFailedOnce() throws Exception {
+        Files.writeString(directory.resolve("secret"), "first");
+        // The runs after the refusal print the old password, fail, print the old one again, and then the new one.
+        String script = """
+                cd '%s'; echo >> runs; run=$(wc -l < runs)
+                if [ $run -eq 3 ]; then echo 'sealed' >&2; exit 1; fi
+                if [ $run -gt 4 ]; then echo second; else echo first; fi
+                """.formatted(directory);
+        PasswordCommand command = new PasswordCommand(
+                List.of("sh", "-c", script),
+                Map.of("PATH", System.getenv("PATH")),
+                Duration.ofSeconds(20),
+                Duration.ZERO,
+                Duration.ofSeconds(30));
+        assertThat(command.password(LOGIN)).isEqualTo("first");
+        command.refused(LOGIN, "first");
+        assertThatThrownBy(() -> command.password(LOGIN)).hasMessageContaining("sealed");
+
         assertThat(command.password(LOGIN)).isEqualTo("second");
     }
 }
