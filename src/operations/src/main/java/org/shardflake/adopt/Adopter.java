@@ -920,7 +920,7 @@ public final class Adopter implements AutoCloseable {
         return digests.rows();
     }
 
-    /** Refuses to compare a table whose changes are not yet brought over. */
+    /** Refuses to compare a table whose rows are still being copied. */
     void checkFollowing() throws SQLException {
         AdoptState state = requireBegun().state();
         if (state == AdoptState.COPYING) {

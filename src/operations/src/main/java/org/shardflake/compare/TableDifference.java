@@ -137,7 +137,7 @@ public record TableDifference(
         return found.named() == 0 ? Optional.empty() : Optional.of(found);
     }
 
-    /** The tables with rows that only the follower has, each matched by its position in the list. */
+    /** The tables that only the follower has and that contain rows, each row named by its place in the table. */
     public static List<TableDifference> onlyOn(
             Connection follower, Collection<String> tables, Collection<String> leaderTables, Names names)
             throws SQLException {

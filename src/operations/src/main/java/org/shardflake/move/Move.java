@@ -38,7 +38,7 @@ public record Move(
         return ShardSet.of(shards.stream().map(MoveShard::shard).toList());
     }
 
-    /** Whether the move is unfinished although no command is running it. A move that follows waits for its cutover, and is not abandoned. */
+    /** Whether no command is working on the move although its phase needs one. A move that follows waits for its cutover, and is not abandoned. */
     public boolean isAbandoned() {
         return workedOnSince.isEmpty() && phase != MovePhase.FOLLOWING;
     }

@@ -83,7 +83,7 @@ public final class Stream {
     }
 
     /**
-     * Publishes tables: {@code known} are in the publication, and {@code sent} are those whose changes are sent.
+     * Creates the publications, or sets their tables: those that the subscription knows, and those whose changes are sent.
      *
      * @param known the tables that the subscription is to know
      * @param sent those among them whose changes are sent

@@ -547,7 +547,7 @@ public final class Preflight {
         return roles;
     }
 
-    /** Runs the rehearsal only if all other checks have passed, since it would fail for the same reasons. */
+    /** Runs the rehearsal only if the checks that it depends on have passed, since it would fail for the same reasons. */
     private void checkRehearsal(ShardSchemaCopy schema) throws SQLException {
         if (checks.stream()
                 .anyMatch(check -> REHEARSAL_NEEDS.contains(check.name()) && check.outcome() == Outcome.FAILED)) {

@@ -93,7 +93,7 @@ public final class ConnectionMetaData implements InvocationHandler {
         return Objects.requireNonNull((ResultSet) call(metaData, method, arguments));
     }
 
-    /** The arguments with the schema filled in where none is given; null if it is given everywhere. */
+    /** The arguments with the schema filled in where none is given; null if there is nothing to fill in. */
     private @Nullable Object @Nullable [] inSchema(Method method, @Nullable Object @Nullable [] arguments) {
         Class<?>[] types = method.getParameterTypes();
         if (schema == null || arguments == null || types.length < 3 || types[0] != String.class) {

@@ -105,7 +105,7 @@ final class OldDatabaseConnection extends LeasedConnection {
         }
     }
 
-    /** Does nothing in a transaction, whose search path was set on entering. */
+    /** Sets the path in auto-commit mode; in a transaction, entering sets it. */
     @Override
     void searchShard() throws SQLException {
         if (pooled.getAutoCommit()) {
