@@ -7,9 +7,7 @@ package org.shardflake.catalog;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/**
- * The catalog has changed since the map that a change was based on, so nothing was changed; read the map again first.
- */
+/** The catalog has changed since the map that a change was based on, so nothing was changed; read the map again before another try. */
 public final class CatalogConflictException extends ShardflakeException {
 
     @Serial

@@ -11,7 +11,7 @@ import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 
-/** The database answers, but holds no catalog, or one without a shard map yet. */
+/** The database answers, but has no catalog, or a catalog without a shard map. */
 public final class CatalogMissingException extends ShardflakeException {
 
     @Serial

@@ -317,7 +317,7 @@ final class CatalogTables {
         }
     }
 
-    /** Raises epochs to those of the wanted map where placing the shards left them lower. */
+    /** Raises epochs to the wanted map's where placing the shards has left them lower. */
     private static void catchUp(Connection connection, ShardMap current, ShardMap wanted) throws SQLException {
         try (Statement statement = connection.createStatement();
                 PreparedStatement raise = connection.prepareStatement(
@@ -336,7 +336,7 @@ final class CatalogTables {
         }
     }
 
-    /** Reads all lookups; none if the catalog is of an older version, which has no lookups. */
+    /** Reads all lookups; a catalog of an older version has none. */
     static List<LookupDefinition> readLookups(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             try (ResultSet row =

@@ -47,7 +47,7 @@ public final class ShardCatalog {
     }
 
     /**
-     * The catalog that this data source leads to.
+     * The catalog in the database that a data source connects to.
      *
      * @param name the catalog's name in messages
      */
@@ -164,7 +164,7 @@ public final class ShardCatalog {
     }
 
     /**
-     * Places one shard, if its epoch is still the one given.
+     * Places one shard if its epoch is still the given one.
      *
      * @throws CatalogConflictException if the shard has been placed since
      */
@@ -180,8 +180,8 @@ public final class ShardCatalog {
     }
 
     /**
-     * Replaces the servers and placements in the catalog by those of a map, in one transaction. Moves no rows. A
-     * catalog without a map takes it as its first one.
+     * Replaces the servers and placements in the catalog by a map's, in one transaction. Moves no rows. A catalog without a map takes it as its
+     * first one.
      *
      * @throws CatalogConflictException if the catalog's map has another shard count, epoch or version than this one was
      *     based on
@@ -191,7 +191,7 @@ public final class ShardCatalog {
     }
 
     /**
-     * Imports a map, also into a restored catalog that has to catch up with newer servers.
+     * Imports a map, even into a restored catalog that has to catch up with newer servers.
      *
      * @param catchUp whether the map may have later epochs than the catalog has counted
      */

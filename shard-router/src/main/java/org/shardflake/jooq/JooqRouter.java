@@ -53,7 +53,7 @@ public final class JooqRouter {
     private final ShardRouter router;
     private final String templateSchema;
     private final Configuration base;
-    /** A configuration that renders the placeholder as the schema, which {@link ShardQuery} then replaces by that of each shard. */
+    /** A configuration that renders the placeholder as the schema; {@link ShardQuery} then replaces it by each shard's schema. */
     private final Configuration placeholder;
     /** The configurations, one for each shard, since jOOQ caches reflection and rendering in them. */
     private final AtomicReferenceArray<@Nullable Configuration> configurations;
@@ -115,7 +115,7 @@ public final class JooqRouter {
         return router.write(key, tx -> work.run(dsl(tx)));
     }
 
-    /** Runs work in a transaction on the shard that an id was made in. */
+    /** Runs work in a transaction on the shard in which an id was created. */
     public <T extends @Nullable Object, X extends Exception> T write(ShardflakeId id, DslWork<T, X> work) throws X {
         return write(ShardKey.id(id), work);
     }
@@ -130,7 +130,7 @@ public final class JooqRouter {
         return router.read(key, tx -> work.run(dsl(tx)));
     }
 
-    /** Runs work in a read-only transaction on the shard that an id was made in. */
+    /** Runs work in a read-only transaction on the shard in which an id was created. */
     public <T extends @Nullable Object, X extends Exception> T read(ShardflakeId id, DslWork<T, X> work) throws X {
         return read(ShardKey.id(id), work);
     }

@@ -17,7 +17,7 @@ import org.shardflake.Server;
 import org.shardflake.router.health.PoolStatus;
 import org.shardflake.router.health.RouterState;
 
-/** The gauges of one router's map, and of its pools as servers come and go. Not thread-safe. */
+/** The gauges of a router's map and pools, which come and go with servers. Not thread-safe. */
 final class RouterGauges {
 
     private final MeterRegistry registry;

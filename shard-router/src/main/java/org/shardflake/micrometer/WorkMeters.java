@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Objects;
 import org.shardflake.router.RouterListener.RetryReason;
 
-/** The meters of the work on one server, made once, so that no transaction builds tags. */
+/** The meters for work on one server, created once, so that transactions need not build tags. */
 final class WorkMeters {
 
     private final Timer writesCommitted;

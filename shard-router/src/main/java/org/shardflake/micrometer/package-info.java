@@ -4,8 +4,8 @@
  */
 
 /**
- * The router's meters and observations for Micrometer: give a {@link org.shardflake.micrometer.MicrometerListener} or an
- * {@link org.shardflake.micrometer.ObservationListener} to the router's builder. Needs {@code io.micrometer:micrometer-core}, or for observations
+ * Meters and observations of the router for Micrometer: give a {@link org.shardflake.micrometer.MicrometerListener} or an {@link
+ * org.shardflake.micrometer.ObservationListener} to the router's builder. Needs {@code io.micrometer:micrometer-core}, or for observations
  * alone {@code micrometer-observation}.
  */
 @NullMarked

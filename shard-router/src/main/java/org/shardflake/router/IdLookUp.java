@@ -36,10 +36,7 @@ final class IdLookUp<T> {
                 : readPrepared(connection.connection(), sql, shards));
     }
 
-    /**
-     * Runs the look-up unprepared: the same ids rarely recur, and it would evict a useful statement from the driver's
-     * cache.
-     */
+    /** Runs the look-up unprepared: the same ids rarely recur, and a prepared statement would evict a useful one from the driver's cache. */
     private Map<Long, T> readOnce(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             return rows(statement.executeQuery(sql));

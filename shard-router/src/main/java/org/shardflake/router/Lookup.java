@@ -175,7 +175,7 @@ public final class Lookup {
     }
 
     /**
-     * Lets a row hold a value from the commit of this transaction on. Does nothing if it holds it already.
+     * Lets a row hold a value as soon as this transaction commits. Does nothing if it holds it already.
      *
      * @param uid the row's, whose shard this transaction is on
      * @throws LookupTakenException if another row holds the value
@@ -304,8 +304,8 @@ public final class Lookup {
     }
 
     /**
-     * Releases one value of a row and claims another, from the commit of this transaction on; throws what {@link #claim} throws. Either
-     * may be null, for none.
+     * Releases one value of a row and claims another when this transaction commits; throws what {@link #claim} throws. Either may be null, for
+     * none.
      */
     public void change(@Nullable String from, @Nullable String to, long uid, long id) {
         LookupEntry holder = new LookupEntry(uid, id);
@@ -325,7 +325,7 @@ public final class Lookup {
     }
 
     /**
-     * Releases a value of a row, from the commit of this transaction on.
+     * Releases a value of a row when this transaction commits.
      *
      * @return false if it does not hold it
      * @throws CrossShardException if the uid is of another shard
@@ -365,7 +365,7 @@ public final class Lookup {
         return true;
     }
 
-    /** Takes back the row's claim in this transaction, if the row has one that is committed. */
+    /** Withdraws the row's claim in this transaction, if the row has a committed one. */
     private static Optional<Claims.Claim> leave(
             Claims claims, ShardTransaction tx, Claims.Key key, LookupEntry holder) {
         List<Claims.Claim> claimed = claims.leave(key, holder);

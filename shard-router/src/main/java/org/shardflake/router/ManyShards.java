@@ -119,7 +119,7 @@ final class ManyShards implements AutoCloseable {
         return total("pg_catalog.sum(" + value + ")", query);
     }
 
-    /** The sum of an aggregate's values in all shards; nothing if it is null in all. */
+    /** The sum of an aggregate's values over all shards; empty if it is null in all of them. */
     private Optional<BigDecimal> total(String aggregate, ShardQuery<?> query) {
         UnionOfShards union = new UnionOfShards(
                 texts,
@@ -268,7 +268,7 @@ final class ManyShards implements AutoCloseable {
         return results;
     }
 
-    /** Waits for the servers' results, and returns the shards that have none since they moved. */
+    /** Waits for the servers' results, and returns the shards without one because they have moved. */
     private static <R> List<Integer> collect(
             Map<ServerPool, Future<R>> running,
             Map<ServerPool, List<Integer>> shardsByPool,
@@ -305,7 +305,7 @@ final class ManyShards implements AutoCloseable {
         return moved;
     }
 
-    /** Cancels what still runs after the deadline or a failure, without waiting for it, as a server may not answer. */
+    /** Cancels reads that still run after the deadline or a failure, without waiting for them, as a server may not answer. */
     private static void giveUp(Collection<? extends Future<?>> tasks, RunningReads reads) {
         if (tasks.stream().allMatch(Future::isDone)) {
             return;

@@ -40,7 +40,7 @@ final class NewestRows<T> {
         this.limit = limit;
     }
 
-    /** Reads some shards of one server; returns how many statements that took. */
+    /** Reads some shards of one server; returns the number of statements. */
     int read(CancellableConnection connection, List<Integer> shards) throws SQLException {
         List<List<Integer>> parts = UnionOfShards.parts(shards);
         for (List<Integer> some : parts) {

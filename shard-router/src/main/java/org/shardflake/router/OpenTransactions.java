@@ -18,14 +18,14 @@ final class OpenTransactions {
 
     private final Map<Thread, ShardTransaction> byThread = new ConcurrentHashMap<>();
 
-    /** The transaction that the calling thread is in. */
+    /** The calling thread's current transaction. */
     @Nullable
     ShardTransaction current() {
         return byThread.get(Thread.currentThread());
     }
 
     /**
-     * Makes a transaction the one that the calling thread is in.
+     * Makes a transaction the calling thread's current one.
      *
      * @param tx null for none
      * @return the one it was in before

@@ -28,7 +28,7 @@ import org.shardflake.router.internal.session.LeasedConnection;
 import org.shardflake.router.internal.session.SqlFailure;
 
 /**
- * Reads and writes reference tables, which every server has alike in schema {@code reference}. Thread-safe; {@link
+ * Reads and writes reference tables, which are the same on every server, in schema {@code reference}. Thread-safe; {@link
  * ShardRouter#reference} gives it.
  *
  * <p>They are written on one server, their home, and arrive on the others a moment later. Work on a shard joins them on the spot. Writers
@@ -55,8 +55,8 @@ public final class ReferenceAccess {
     }
 
     /**
-     * Runs work in a transaction on the home, and returns what it returns. If the home has just changed, or the connection is lost before
-     * the commit, the work is run again.
+     * Runs work in a transaction on the home, and returns the work's result. If the home has just changed, or the connection is lost before the
+     * commit, the work is run again.
      *
      * @throws X what the work throws; its transaction is rolled back
      * @throws ServerUnavailableException if the router cannot connect to the home
@@ -105,7 +105,7 @@ public final class ReferenceAccess {
     }
 
     /**
-     * Waits until every server has what was committed on the home before, or time runs out. Reports the time to the router's listener.
+     * Waits until every server has everything committed on the home so far, or until the time is up. Reports the time to the router's listener.
      *
      * @return false if a server lacks something at the end
      * @throws ServerUnavailableException if a server cannot be reached

@@ -102,7 +102,7 @@ final class Retry {
     }
 
     /**
-     * Whether a read over many shards may be tried again when some were missing; otherwise as {@link #again}.
+     * Whether a read over many shards may be tried again when some shards were missing; otherwise as {@link #again}.
      *
      * @param gone asks the server for one of the shards that has gone
      */

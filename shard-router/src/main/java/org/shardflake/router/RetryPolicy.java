@@ -39,7 +39,7 @@ public record RetryPolicy(int maxTries, Duration deadline, boolean serialization
         return new RetryPolicy(maxTries, duration, serializationFailures);
     }
 
-    /** The same policy, but work is also run again after serialization failures and deadlocks. */
+    /** The same policy, with work also run again after serialization failures and deadlocks. */
     public RetryPolicy withSerializationFailures() {
         return new RetryPolicy(maxTries, deadline, true);
     }

@@ -54,8 +54,8 @@ public interface RouterListener {
     default void retried(Server server, RetryReason reason) {}
 
     /**
-     * Called when a server has all that was committed to reference tables before someone began to {@linkplain ReferenceAccess#awaitEverywhere wait
-     * for it}.
+     * Called when a server has everything committed to reference tables before someone began to {@linkplain ReferenceAccess#awaitEverywhere
+     * wait for it}.
      *
      * @param duration how long that took
      */

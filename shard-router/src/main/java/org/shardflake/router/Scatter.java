@@ -39,7 +39,7 @@ public final class Scatter {
         return new Scatter(shards, DEFAULT_PARALLELISM, Duration.ofSeconds(30), false);
     }
 
-    /** Sets how many shards are read at a time, over all servers; each takes a connection. */
+    /** Sets how many shards are read at a time, over all servers; each read uses a connection. */
     public Scatter parallelism(int reads) {
         if (reads < 1) {
             throw new IllegalArgumentException("parallelism is %s, allowed: 1 or more".formatted(reads));
@@ -47,7 +47,7 @@ public final class Scatter {
         return new Scatter(shards, reads, deadline, collectsFailures);
     }
 
-    /** Sets the time limit: shards without a result by then have failed, and reads still running are cancelled. */
+    /** Sets the time limit: shards without a result by then count as failed, and running reads are cancelled. */
     public Scatter deadline(Duration duration) {
         return new Scatter(shards, parallelism, duration, collectsFailures);
     }

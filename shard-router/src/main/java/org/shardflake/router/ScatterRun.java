@@ -25,7 +25,7 @@ import org.shardflake.router.exception.ServerUnavailableException;
 import org.shardflake.router.internal.pool.Access;
 import org.shardflake.router.internal.session.RunningReads;
 
-/** One read over many shards: workers that take shards from a queue, and the stream that hands out their results. */
+/** A read over many shards: workers that take shards from a queue, and a stream that hands out the results. */
 final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpliterator<ShardResult<T>> {
 
     private final ShardExecutor executor;

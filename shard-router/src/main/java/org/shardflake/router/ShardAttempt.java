@@ -14,8 +14,7 @@ import org.shardflake.router.exception.CommitOutcomeUnknownException;
 import org.shardflake.router.internal.session.SearchPathConnection;
 
 /**
- * One run of work given to {@link ShardRouter#attempt}: its connections, on which a framework begins and ends
- * transactions.
+ * One run of the work given to {@link ShardRouter#attempt}, with its connections, on which a framework begins and ends transactions.
  *
  * <p>For the thread that runs the work, while it runs.
  */
@@ -143,7 +142,7 @@ public final class ShardAttempt {
         return mayWrite;
     }
 
-    /** Notes that something was written for good, or may have been, so that the work cannot be run again. */
+    /** Notes that something was or may have been written permanently, so that the work cannot run again. */
     void preventRerun() {
         isRerunPrevented = true;
     }

@@ -148,7 +148,7 @@ final class ShardExecutor {
 
         abstract T next(Routes route) throws X;
 
-        /** Whether the failed try has left nothing behind. */
+        /** Whether a failed attempt has left nothing behind. */
         boolean mayRepeat() {
             return true;
         }
@@ -400,7 +400,7 @@ final class ShardExecutor {
         }
     }
 
-    /** A connection in auto-commit mode, or that of the transaction that the thread is in. */
+    /** A connection in auto-commit mode, or the connection of the thread's transaction. */
     Connection connection(ShardKey key) {
         int shard = map().shard(key);
         ShardTransaction outer = open.current();

@@ -154,7 +154,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     }
 
     /**
-     * Runs work in a transaction on the shard of a uid, and returns what it returns.
+     * Runs work in a transaction on the shard of a uid, and returns the work's result.
      *
      * <p>If the work returns, the transaction commits; if it throws, the transaction is rolled back and the exception
      * passed on. If the shard is moving or has moved, even for work that only read or locked, or the connection is lost
@@ -182,7 +182,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
         return executor.execute(map().shard(key), Access.WRITE, work);
     }
 
-    /** Runs work in a transaction on the shard that an id was made in; otherwise as {@link #write(long, ShardWork)}. */
+    /** Runs work in a transaction on the shard in which an id was created; otherwise as {@link #write(long, ShardWork)}. */
     public <T extends @Nullable Object, X extends Exception> T write(ShardflakeId id, ShardWork<T, X> work) throws X {
         return write(ShardKey.id(id), work);
     }
@@ -207,17 +207,15 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     }
 
     /**
-     * Runs work that returns nothing in a transaction on the shard that an id was made in; otherwise as
-     * {@link #write(long, ShardWork)}.
+     * Runs work that returns nothing in a transaction on the shard in which an id was created; otherwise as {@link #write(long, ShardWork)}.
      */
     public <X extends Exception> void run(ShardflakeId id, ShardAction<X> action) throws X {
         run(ShardKey.id(id), action);
     }
 
     /**
-     * Runs work in a read-only transaction on the shard of a uid, and returns what it returns; throws what
-     * {@link #write(long, ShardWork)} throws. If the connection is lost, the work is run again. It may read rows from
-     * before a move that this router has not learned of.
+     * Runs work in a read-only transaction on the shard of a uid, and returns the work's result; throws what {@link #write(long, ShardWork)}
+     * throws. If the connection is lost, the work is run again. It may read rows from before a move that this router has not learned of.
      */
     public <T extends @Nullable Object, X extends Exception> T read(long uid, ShardWork<T, X> work) throws X {
         return executor.execute(map().shardOfUid(uid), Access.READ, work);
@@ -228,7 +226,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
         return executor.execute(map().shard(key), Access.READ, work);
     }
 
-    /** Runs work in a read-only transaction on the shard that an id was made in; otherwise as {@link #read(long, ShardWork)}. */
+    /** Runs work in a read-only transaction on the shard in which an id was created; otherwise as {@link #read(long, ShardWork)}. */
     public <T extends @Nullable Object, X extends Exception> T read(ShardflakeId id, ShardWork<T, X> work) throws X {
         return read(ShardKey.id(id), work);
     }
@@ -243,8 +241,8 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     }
 
     /**
-     * Runs work on the shard of a key whose transactions a framework such as Spring begins and ends, on connections of
-     * the {@link ShardAttempt}; returns what it returns.
+     * Runs work on the shard of a key, with transactions that a framework such as Spring begins and ends on connections of the {@link
+     * ShardAttempt}; returns the work's result.
      *
      * <p>For integrations of frameworks; applications use {@link #write}. If the work fails since the shard is moving or
      * has moved, or since a connection was lost before the commit, it is run again like that of {@code write}, unless
@@ -266,7 +264,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
         return executor.attempt(key, isRepeatable, work);
     }
 
-    /** The attempt that the calling thread is in: work given to {@link #attempt}, or a transaction of {@link #write} or {@code read}. */
+    /** The calling thread's attempt: work given to {@link #attempt}, or a transaction of {@link #write} or {@code read}. */
     public @Nullable ShardAttempt currentAttempt() {
         return executor.currentAttempt();
     }
@@ -366,8 +364,8 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     }
 
     /**
-     * Hands over each row of any query, with its shard, in bounded memory: as servers send them, but never two rows at once. The query needs no
-     * column {@code id}; an ORDER BY or LIMIT of its own holds for each shard. Its deadline is for all of it.
+     * Hands over each row of any query, with its shard, in bounded memory: in the order in which servers send them, and never two rows at once.
+     * The query needs no column {@code id}; an ORDER BY or LIMIT of its own holds for each shard. Its deadline is for all of it.
      *
      * <p>A row is handed over once. If a server fails in the midst of some shards' rows, these are not read again, since nothing tells where to go
      * on. Without {@linkplain ShardQuery#bind values}, question marks in the query are operators.
@@ -405,7 +403,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
         return new Lookup(name, executor, lookups, retryPolicy);
     }
 
-    /** Asks the catalog for a newer map now, and returns the map, which is the one in use if the catalog is down. */
+    /** Asks the catalog for a newer map now, and returns the current map, which is unchanged if the catalog is down. */
     public ShardMap refresh() {
         maps.refresh();
         return map();
@@ -433,7 +431,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
         return pools.routes().all().stream().map(ServerPool::status).toList();
     }
 
-    /** Routes by a new map, and tells the listeners. */
+    /** Routes by a new map, and notifies the listeners. */
     void mapChanged(ShardMap map) {
         if (pools.mapChanged(map)) {
             listener.mapChanged(map);
@@ -448,8 +446,8 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     }
 
     /**
-     * Stops taking work, waits {@linkplain ShardRouterBuilder#closeTimeout for some time} for running work, and closes
-     * all connections, so that work still running then fails. New work gets an {@code IllegalStateException}.
+     * Stops accepting work, waits {@linkplain ShardRouterBuilder#closeTimeout for some time} for running work, and closes all connections, so
+     * that work still running then fails. New work gets an {@code IllegalStateException}.
      */
     @Override
     public void close() {

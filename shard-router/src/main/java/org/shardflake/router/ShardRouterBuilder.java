@@ -53,7 +53,7 @@ public final class ShardRouterBuilder {
 
     ShardRouterBuilder() {}
 
-    /** Follows the shard map of the catalog in this database, given as {@code postgresql://user@host/database}. */
+    /** Follows the shard map of the catalog in a database, given as {@code postgresql://user@host/database}. */
     public ShardRouterBuilder catalog(String url) {
         return catalog(ServerUrl.parse(url));
     }
@@ -95,7 +95,7 @@ public final class ShardRouterBuilder {
         return this;
     }
 
-    /** Sets how often to ask the catalog for its version, besides being notified; 5 seconds by default. */
+    /** Sets how often to ask the catalog for its version, in addition to notifications; 5 seconds by default. */
     public ShardRouterBuilder pollInterval(Duration interval) {
         this.pollInterval = positive("poll interval", interval);
         return this;

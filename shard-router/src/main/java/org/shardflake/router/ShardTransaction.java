@@ -68,8 +68,8 @@ public final class ShardTransaction {
     }
 
     /**
-     * The schema of the shard's tables, for qualifying them: {@code shard_0007}, or that of the {@linkplain ShardRouterBuilder#oldDatabase old
-     * database} while the shard is there.
+     * The schema of the shard's tables, for qualifying them: {@code shard_0007}, or the {@linkplain ShardRouterBuilder#oldDatabase old
+     * database}'s while the shard is there.
      */
     public String schema() {
         return lent.schema();

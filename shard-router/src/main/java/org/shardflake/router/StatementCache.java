@@ -12,7 +12,7 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 import org.shardflake.Sharding;
 
-/** A cache of statements over many shards, since building one takes a tenth of the time to run it. Thread-safe. */
+/** A cache of statements over many shards; building a statement takes a tenth of the time that running it does. Thread-safe. */
 final class StatementCache {
 
     /** The maximum number of statements, each of several kilobytes. With 8,192 shards a query has 82. */

@@ -27,7 +27,7 @@ class DirectDataSource extends PGSimpleDataSource {
 
     private transient @Nullable PasswordSource passwords;
 
-    /** Asks for the password of each connection that is opened without one. */
+    /** Sets the source that is asked for a password when a connection is opened without one. */
     void ask(@Nullable PasswordSource source) {
         passwords = source;
     }

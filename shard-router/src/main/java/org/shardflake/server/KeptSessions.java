@@ -44,7 +44,7 @@ public final class KeptSessions {
         void renew(Connection session) throws SQLException;
     }
 
-    /** Keeps sessions from now on; before and after that they are closed as usual. */
+    /** Keeps closed sessions from now on, until the result is closed. */
     public Keeping keep() {
         synchronized (idle) {
             keeps = true;

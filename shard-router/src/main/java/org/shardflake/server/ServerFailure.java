@@ -68,7 +68,7 @@ public enum ServerFailure {
         this.isCause = isCause;
     }
 
-    /** The meaning of a failure, if it is of a kind that means the same whatever was being done. */
+    /** The meaning of a failure, if it means the same whatever was being done. */
     public static Optional<ServerFailure> of(Throwable failure) {
         return among(Stream.of(SILENT, STANDBY, POOLER), failure);
     }

@@ -222,7 +222,7 @@ public final class ServerUrl {
         return lent;
     }
 
-    /** Makes a session that has only the settings of its login like a new one. */
+    /** Resets a session that has only the settings of its login, so that it is like a new one. */
     private void renew(Connection session, String applicationName) throws SQLException {
         int process = session.unwrap(PGConnection.class).getBackendPID();
         if (pin(session, SessionSettings.PATH, process) != process) {
@@ -339,14 +339,14 @@ public final class ServerUrl {
     }
 
     /**
-     * The schemas in which this login finds names that have none, as it does in psql. Only for names that a user gives:
-     * the sessions of {@link #connect(String)} look in none of them.
+     * The schemas in which this login finds names without a schema, as in psql. Only for names that a user gives: the sessions of {@link
+     * #connect(String)} look in none of them.
      */
     public List<String> searchPath() throws SQLException {
         return List.of(asOthers("SELECT pg_catalog.unnest(pg_catalog.current_schemas(true))"));
     }
 
-    /** Whether this login's transactions begin read-only, unlike those of the sessions of {@link #connect(String)}. */
+    /** Whether this login's transactions are read-only by default, unlike those of sessions from {@link #connect(String)}. */
     public boolean isReadOnlyByDefault() throws SQLException {
         return asOthers("SELECT pg_catalog.current_setting('default_transaction_read_only')")[0].equals("on");
     }

@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Makes deployments to a database wait for each other. Its holder is alone, so a Liquibase lock it finds was left by a
- * killed process.
+ * Makes concurrent deployments to a database wait for each other. Its holder is alone, so a Liquibase lock it finds was left by a killed
+ * process.
  *
  * <p>Until it is released, the session has settings that decide what the library's SQL means: names resolve to
  * {@code pg_catalog}, whatever others may have put into the schemas of the deployer's {@code search_path}, since anything

@@ -79,7 +79,7 @@ public final class Commands implements Subcommands {
               version        show the version
             """;
 
-    /** Adds the commands that these arguments need, or all if they name none. */
+    /** Adds the commands that these arguments name, or all if they name no command. */
     public static void add(CommandLine root, String... args) {
         add(root, new Commands(), args, 0);
     }

@@ -13,7 +13,7 @@ import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 
-/** The completion script of fish, for which picocli has none. */
+/** The completion script for fish, which picocli does not provide. */
 final class FishCompletion {
 
     private static final String BEFORE = """

@@ -33,8 +33,8 @@ import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.Watch;
 
 /**
- * A web page that shows what servers, shards and moves are doing, and works only while it is viewed. Changes nothing, unless it has an {@link
- * Operator}. Serves {@code /metrics} as well.
+ * A web page that shows what servers, shards and moves are doing; it does work only while someone views it. Changes nothing, unless it has an
+ * {@link Operator}. Serves {@code /metrics} as well.
  *
  * <p>The page is the same for everybody; what it shows comes as JSON over one stream of events, and is put into the page as text.
  */

@@ -18,7 +18,7 @@ import org.shardflake.install.Installation;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
 
-/** The demo's shard map, in a catalog on its first server, and the router that reads it there. */
+/** The demo's shard map, in a catalog on its first server, and a router that reads the map there. */
 final class DemoInstallation {
 
     private final List<PostgresServer> servers;

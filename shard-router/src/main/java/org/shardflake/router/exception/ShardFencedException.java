@@ -10,8 +10,8 @@ import org.shardflake.ShardPlacement;
 import org.shardflake.ShardflakeException;
 
 /**
- * A server refused work on a shard that the map places there, or lacked the shard, until tries or time ran out. None of
- * the work was done.
+ * A server refused work on a shard that the map places there, or lacked the shard, until the limit on attempts or time was reached. None of the
+ * work was done.
  *
  * <p>Either the shard is being moved and the move is stuck, or this router's map is older than the move and the catalog
  * cannot be reached for the new one.

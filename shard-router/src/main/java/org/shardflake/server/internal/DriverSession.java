@@ -27,8 +27,8 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.postgresql.util.ByteConverter;
 
 /**
- * A connection of the driver, with what JDBC does not offer: the state of the transaction, and a question that the server answers in the
- * round trip of a commit.
+ * A connection of the driver, with features that JDBC lacks: the state of the transaction, and a query that the server answers in the round
+ * trip of a commit.
  */
 public final class DriverSession {
 

@@ -209,7 +209,7 @@ public final class ChangeReader implements AutoCloseable {
         });
     }
 
-    /** Creates slots on all servers, or on none. */
+    /** Creates slots on all servers, or on no server. */
     private static Positions create(ShardMap map, Function<Server, ServerUrl> urls, String slot) {
         Positions positions = new Positions();
         try {

@@ -12,8 +12,8 @@ public enum AdoptState {
     FOLLOWING,
     /** The table refuses writes; the last changes are brought over and everything is compared. */
     CLOSED,
-    /** All rows are in the shards, which now take the writes. */
+    /** All rows are in the shards, which now accept the writes. */
     FINISHED,
-    /** Nothing is left of the adoption. */
+    /** All traces of the adoption are gone. */
     CANCELLED
 }

@@ -297,7 +297,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Copies the remaining rows and brings over what has changed. The table keeps taking writes. */
+    /** Copies the remaining rows and brings over later changes. The table keeps taking writes. */
     public AdoptReport run() {
         return Sql.translating(() -> {
             copyAndCatchUp();
@@ -382,7 +382,7 @@ public final class Adopter implements AutoCloseable {
         });
     }
 
-    /** Checks that the shards have no newer rows than the table, and keeps moves from beginning. */
+    /** Checks that the shards have no newer rows than the table, and keeps moves from starting. */
     void checkReopen() throws SQLException {
         Adoption adoption = record(requireBegun());
         if (adoption.state() == AdoptState.FINISHED) {
@@ -573,7 +573,7 @@ public final class Adopter implements AutoCloseable {
         return adoption;
     }
 
-    /** Records the adoption in the catalog, which keeps moves from beginning. */
+    /** Records the adoption in the catalog, which keeps moves from starting. */
     private Adoption record(Adoption adoption) throws SQLException {
         Adoption complete = journal.complete(adoption);
         open.begin(new OpenAdoption(

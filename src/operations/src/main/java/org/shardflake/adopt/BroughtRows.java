@@ -19,7 +19,7 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Tells rows that an adoption brought into the shards from rows that others wrote or changed. For one thread.
+ * Distinguishes rows that an adoption brought into the shards from rows that others wrote or changed. For one thread.
  *
  * <p>A row is the adoption's if one of its transactions wrote it last. Where that cannot be known, after a kill or a move, it is the
  * adoption's if it is equal to the old table's row, and columns that only the shards have hold their defaults.

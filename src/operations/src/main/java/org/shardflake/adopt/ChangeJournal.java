@@ -305,7 +305,7 @@ final class ChangeJournal {
         }
     }
 
-    /** The transactions that have brought rows to a server, as far as they are known. */
+    /** The transactions that are known to have brought rows to a server. */
     List<Long> written(Adoption adoption, String server) throws SQLException {
         return Sql.list(
                 connection,

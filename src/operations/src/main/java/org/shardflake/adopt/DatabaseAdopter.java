@@ -181,7 +181,7 @@ public final class DatabaseAdopter implements AutoCloseable {
         });
     }
 
-    /** Copies the remaining rows and brings over what has changed. The tables keep taking writes. */
+    /** Copies the remaining rows and brings over later changes. The tables keep taking writes. */
     public List<AdoptReport> run() {
         return Sql.translating(() -> {
             lock();

@@ -351,7 +351,7 @@ final class ShardTables {
         change(some, durability + statistics, shard -> mergeOf(shard, columns, primaryKey));
     }
 
-    /** Changes the tables of some shards in one transaction, if this server takes their writes. */
+    /** Changes the tables of some shards in one transaction, if this server accepts their writes. */
     void change(List<Integer> some, String settings, IntFunction<String> statements) throws SQLException {
         String silence = silence();
         String tables = some.stream().map(this::table).collect(joining(", "));

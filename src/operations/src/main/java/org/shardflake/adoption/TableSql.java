@@ -349,7 +349,7 @@ final class TableSql {
         }
     }
 
-    /** The foreign keys that come along; empty without any. */
+    /** The foreign keys that the shards' tables get, too; empty without any. */
     String foreignKeys() {
         List<String> statements = new ArrayList<>();
         for (Constraint constraint : source.constraints()) {

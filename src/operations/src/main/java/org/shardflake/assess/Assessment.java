@@ -51,15 +51,15 @@ public record Assessment(
 
     /** The destination of a table. */
     public enum Placement {
-        /** Into the shards: the key's own table, by its primary key. */
+        /** The shards: the key's own table, by its primary key. */
         PRIMARY_KEY,
-        /** Into the shards, by one of its columns. */
+        /** The shards, by one of the table's columns. */
         COLUMN,
-        /** Into the shards, by foreign keys that lead to a table with the key. */
+        /** The shards, by foreign keys that lead to a table with the key. */
         PATH,
         /** A reference table: the same rows on all servers. */
         REFERENCE,
-        /** Into a database that is not sharded. */
+        /** A database that is not sharded. */
         STAYS;
 
         /** Whether the table's rows go into the shards. */

@@ -248,7 +248,7 @@ public final class ServerStream {
         return Integer.parseInt(table.substring("shard_".length(), "shard_".length() + 4));
     }
 
-    /** Publishes shards, unless something is in the way. No cutover can come between the look at a shard and the change. */
+    /** Publishes shards, unless an obstacle prevents it. No cutover can come between the look at a shard and the change. */
     private boolean publish(List<Integer> some, ShardMap map) throws SQLException {
         try {
             return Sql.inTransaction(connection, () -> {

@@ -25,7 +25,7 @@ public final class ForeignKeys {
     /** The number of keys checked together, few enough that their hash tables stay small. */
     private static final int KEYS_AT_A_TIME = 10;
 
-    /** Lists foreign keys, except for NOT ENFORCED ones, those with PERIOD, and those of partitions, which belong to their table's. */
+    /** Lists foreign keys, except NOT ENFORCED ones, those with PERIOD, and those of partitions, which belong to the partitioned table's. */
     private static final String KEYS = """
             WITH wanted (oid) AS (%s)
             SELECT n.nspname, k.conname, c.relname, p.relname, k.convalidated,

@@ -67,7 +67,7 @@ final class CarriedProperties {
         carry(only(wanted, turn -> turn == COMMENTS), only(there, turn -> turn == COMMENTS));
     }
 
-    /** Carries all privileges or none, since revoking a table's privileges also revokes those of its columns. */
+    /** Carries all privileges or none, since revoking a table's privileges also revokes its columns'. */
     private void carryPrivileges(List<Property> wanted, List<Property> there, IntPredicate turns) throws SQLException {
         List<Property> privileges = only(wanted, turns);
         List<Property> privilegesThere = only(there, turns);

@@ -8,7 +8,7 @@ import java.io.Serial;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 
-/** A deployment that could not begin, so nothing was changed, or could not continue, after which it can be started again. */
+/** A deployment that could not start, so that nothing was changed, or could not continue, after which it can be started again. */
 public class DeployException extends ShardflakeException {
 
     @Serial

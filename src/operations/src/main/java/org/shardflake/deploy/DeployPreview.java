@@ -14,7 +14,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 
 /**
- * The changes that a deployment or a rollback would make, of all shards.
+ * The changes that a deployment or a rollback would make in all shards.
  *
  * @param shards how many shards of each server would be changed
  * @param groups shards to which the same would happen; the largest group first, and last the one to which nothing would

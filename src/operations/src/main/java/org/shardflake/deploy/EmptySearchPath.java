@@ -35,7 +35,7 @@ public final class EmptySearchPath {
                         .collect(Collectors.joining(", ", "ARRAY[", "]")));
     }
 
-    /** Says what cannot be computed and why; runs in the connection's transaction, if any, which is then lost. */
+    /** Reports what cannot be computed and why; runs in the connection's transaction, if any, which is then lost. */
     public static Optional<String> check(Connection connection, ShardSet shards) throws SQLException {
         try {
             if (connection.getAutoCommit()) {

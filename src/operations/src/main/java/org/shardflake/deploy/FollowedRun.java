@@ -111,7 +111,7 @@ final class FollowedRun implements AutoCloseable {
         }
     }
 
-    /** Deploys what a shard and its copy need. */
+    /** Deploys the pending changesets of a shard and its copy. */
     Optional<ShardFailure> deploy(ShardPlan.Followed plan) throws SQLException, InterruptedException {
         hasNewTables = false;
         Optional<ShardFailure> failure = run(plan);

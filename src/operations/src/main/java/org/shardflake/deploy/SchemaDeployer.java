@@ -69,7 +69,7 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Reads the changelog, connects to the servers, and determines what every shard needs. Changes nothing.
+     * Reads the changelog, connects to the servers, and determines the pending changesets of every shard. Changes nothing.
      *
      * @param changelog its file, or the directory of {@linkplain DeploySettings#withFlyway Flyway's migrations}
      * @throws DeployException if that is not possible, or a changeset was edited, or its file renamed, after a shard had it
@@ -487,7 +487,7 @@ public final class SchemaDeployer implements AutoCloseable {
         }
     }
 
-    /** Whether a changeset is known to be deployable, since some shard has had it. */
+    /** Whether a changeset has proved to be deployable, since some shard has had it. */
     private boolean isDeployed(String key) {
         return allChangeSets.stream()
                 .filter(changeSet -> changeSet.key().equals(key))

@@ -37,7 +37,9 @@ import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.FunctionLibrary;
 import org.shardflake.sql.NewerVersionException;
 
-/** The deployment to one server: determines what its shards need, and deploys it. Holds the server's deploy lock until closed. */
+/**
+ * The deployment to one server: determines the pending changesets of its shards, and deploys them. Holds the server's deploy lock until closed.
+ */
 final class ServerDeployment implements AutoCloseable {
 
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
@@ -85,7 +87,7 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     /**
-     * Connects and determines what each shard needs. Changes nothing on the server.
+     * Connects, and determines the pending changesets of each shard. Changes nothing on the server.
      *
      * @param migrations Flyway's, if the changesets come from there
      * @throws DeployException if another deployment is running on this server, or it has another epoch or a newer function library
@@ -371,7 +373,7 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     /**
-     * Deploys what is pending, several shards at a time, except what was {@link #runFirst run first}; returns all failures.
+     * Deploys pending changesets, several shards at a time, except those that were {@link #runFirst run first}; returns all failures.
      *
      * @param done receives the number of shards done since its last call
      * @param stop set when no further shard is to be started, by a failure here or elsewhere

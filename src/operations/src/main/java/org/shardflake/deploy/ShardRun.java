@@ -149,7 +149,7 @@ final class ShardRun {
         return IN_THE_WAY.contains(String.valueOf(e.getSQLState()));
     }
 
-    /** Deploys what a shard needs; a failure leaves it unchanged, except for what could not be part of a transaction. */
+    /** Deploys the pending changesets of a shard; a failure leaves it unchanged, except for statements that cannot be part of a transaction. */
     Optional<ShardFailure> deploy(ShardPlan plan) throws SQLException, InterruptedException {
         List<Step> steps = plan.steps();
         Set<Integer> commits = new TreeSet<>();

@@ -118,7 +118,7 @@ final class ClosedByAdoption {
         return problem.isPresent() || !slices.isEmpty() || !before.isEmpty();
     }
 
-    /** The remedy for shards that nothing explains. */
+    /** The remedy for closed shards without an explanation. */
     Advice remedy(ShardSet shards) {
         int first = shards.stream().findFirst().orElseThrow();
         return problem.map(why -> Advice.of(

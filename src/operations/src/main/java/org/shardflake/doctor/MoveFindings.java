@@ -81,7 +81,7 @@ final class MoveFindings {
         return moves.findings;
     }
 
-    /** Moves that need a command to continue them and have none. Looks twice, since a command releases its move between steps. */
+    /** The moves that need a command to continue them but have none. Looks twice, since a command releases its move between steps. */
     private List<Move> idle(List<Move> moves) throws SQLException, InterruptedException {
         List<Move> idle = onlyIdle(moves);
         if (idle.isEmpty()) {

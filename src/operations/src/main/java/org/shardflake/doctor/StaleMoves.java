@@ -90,8 +90,8 @@ final class StaleMoves {
     }
 
     /**
-     * The phase that a move has reached; empty if nothing is left of it. What is left of a part of its objects is the middle of its end, or of its
-     * beginning.
+     * The phase that a move has reached; empty if no trace of it is left. What is left of a part of its objects is the middle of its end, or of
+     * its beginning.
      */
     private static Optional<MovePhase> phase(ObservedState observed, ShardVerdicts verdicts, Move move) {
         if (observed.isIntact(move)) {

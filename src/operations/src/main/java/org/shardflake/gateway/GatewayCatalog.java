@@ -33,7 +33,7 @@ final class GatewayCatalog {
         return Sql.isTrue(connection, "SELECT to_regclass('shardflake_catalog.gateway') IS NOT NULL");
     }
 
-    /** All gateways; none if the catalog is of an older version. */
+    /** All gateways; a catalog of an older version has none. */
     List<Gateway> all() {
         return with(connection -> isThere(connection)
                 ? Sql.list(

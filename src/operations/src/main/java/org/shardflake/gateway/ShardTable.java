@@ -75,7 +75,7 @@ record ShardTable(String name, List<Column> columns) {
         return columns.stream().anyMatch(column -> column.name().equals(name));
     }
 
-    /** The columns of the gateway's table, that of the shard first. */
+    /** The columns of the gateway's table, the shard's number first. */
     String definition() {
         return columns.stream()
                 .map(column -> ", " + SqlText.name(column.name()) + " " + column.type())

@@ -530,7 +530,7 @@ public final class Installation {
         }
     }
 
-    /** Deploys the catalog's schema, or brings it up to date. */
+    /** Deploys the catalog's schema, or upgrades it. */
     public void deployCatalog() {
         run(catalog, CatalogSchema::deploy);
     }

@@ -18,8 +18,8 @@ import org.shardflake.load.EachServer.Answer;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Samples how much is read and written in each shard, as PostgreSQL counts it: one query per server, which takes no lock on a table and
- * needs no privilege. Only primaries are asked. Thread-safe; holds no connection between calls.
+ * Samples reads and writes of each shard, as counted by PostgreSQL: one query per server, which takes no lock on a table and needs no
+ * privilege. Only primaries are asked. Thread-safe; holds no connection between calls.
  *
  * <p>A session adds to the counters when a transaction of its ends, at most once a second; what it did just before it became idle may
  * take it 10 seconds. So a rate over a few seconds is a rough one.

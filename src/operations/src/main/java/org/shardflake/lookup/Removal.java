@@ -152,7 +152,7 @@ final class Removal {
         writers.await(shard, "shardflake_lookup_owner");
     }
 
-    /** Deletes records and claims, once no transaction holds one or takes one back. */
+    /** Deletes records and claims, after transactions that hold or withdraw a claim have ended. */
     void delete(int shard) throws SQLException {
         await(shard);
         while (update(shard, DELETE_RECORDS, lookup, ROWS_AT_ONCE) == ROWS_AT_ONCE) {

@@ -105,7 +105,10 @@ final class Cutover implements AutoCloseable {
         return connection;
     }
 
-    /** Compares the schemas of all shards in one step, which takes no longer than for one. A table created later meets the fence, which refuses. */
+    /**
+     * Compares the schemas of all shards in one step, which takes no longer than comparing one. A table created later meets the fence, which
+     * refuses.
+     */
     void checkSchema(ShardSet shards) throws SQLException {
         Preparation.checkSchema(
                 new ShardSchemaCopy(session.source().control(), session.target().control()), shards);
@@ -250,7 +253,7 @@ final class Cutover implements AutoCloseable {
         return Optional.ofNullable(problem);
     }
 
-    /** Makes one attempt. */
+    /** An attempt to cut a shard over. */
     private final class Attempt {
 
         private final MoveShard shard;

@@ -13,6 +13,6 @@ public interface CutoverFollower {
     /** Called when a shard has been cut over. */
     default void moved() {}
 
-    /** Called when no more shards are cut over for now. */
+    /** Called when no more cutovers are coming for now. */
     default void settled() {}
 }

@@ -77,7 +77,7 @@ final class FrozenCopies implements AutoCloseable {
         return attempt.compare(tables, sessions, leaderIsSource ? sessions.first() : sessions.second(), names, first);
     }
 
-    /** Lets the copy follow. */
+    /** Lets the copy follow the shard again. */
     void letFollow() {
         held.ifPresent(HeldStream::close);
     }

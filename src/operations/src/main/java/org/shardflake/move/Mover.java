@@ -400,7 +400,7 @@ public final class Mover {
         }
     }
 
-    /** Cuts shards over back to the source, with everything written on the target. */
+    /** Cuts shards over back to the source, which has everything written on the target. */
     public Move reverse(long id, ShardSet shards) {
         return work(id, session -> {
             requireFollowing(session.move());
@@ -667,7 +667,7 @@ public final class Mover {
     }
 
     /**
-     * Refuses a move none of whose shards can be cut over, in either direction, in its state.
+     * Refuses a move if none of its shards can be cut over in its state, in either direction.
      *
      * @throws MoveRefusedException if it is not following, or is being ended
      */
@@ -790,7 +790,7 @@ public final class Mover {
             this.keepsMoved = keepsMoved;
         }
 
-        /** The way that the operator's options ask for. */
+        /** The way to end a move that the operator's options ask for. */
         public static End of(boolean keepMoved, boolean uncompared) {
             if (keepMoved) {
                 return uncompared ? KEPT_UNCOMPARED : KEPT;

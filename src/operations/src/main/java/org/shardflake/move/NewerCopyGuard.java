@@ -31,7 +31,8 @@ final class NewerCopyGuard {
     private NewerCopyGuard() {}
 
     /**
-     * Accepts an unbroken stream, copies with nothing that the shards lack, and copies in unfinished parts, which are never the only copy.
+     * Refuses copies that may be newer than the shards; accepts an unbroken stream, copies without rows that the shards lack, and copies in
+     * unfinished parts, which are never the only copy.
      *
      * @param stream the stream from the shards to their copies
      * @throws CopiesDifferException if the copies have rows that the shards lack or have with other values
@@ -74,8 +75,8 @@ final class NewerCopyGuard {
     }
 
     /**
-     * Accepts sealed copies on the source without anything that the shards on the target lack, for shards that were not found equal to them
-     * since their cutover and whose copies can no longer follow.
+     * Refuses copies on the source that may be newer; accepts sealed ones without rows that the shards on the target lack, for shards that were
+     * not found equal since their cutover and whose copies can no longer follow.
      *
      * @throws CopiesDifferException if the copies have rows that the shards lack or have with other values
      */

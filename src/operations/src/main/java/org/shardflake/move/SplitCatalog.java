@@ -63,7 +63,7 @@ public final class SplitCatalog {
         return Sql.with(connect(), SplitCatalog::listed);
     }
 
-    /** All splits; none if the catalog is of an older version. */
+    /** All splits; a catalog of an older version has none. */
     static List<Split> listed(Connection connection) throws SQLException {
         return isKept(connection) ? Sql.list(connection, SPLITS + " ORDER BY move", SplitCatalog::read) : List.of();
     }

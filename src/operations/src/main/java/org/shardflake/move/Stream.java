@@ -195,7 +195,7 @@ public final class Stream {
         return hasSlot() && !hasFailedOver();
     }
 
-    /** Whether both ends exist, and nothing permanently keeps the subscriber from receiving the publisher's changes. */
+    /** Whether both ends exist, and nothing keeps the subscriber permanently from receiving the publisher's changes. */
     boolean canFollow() throws SQLException {
         return hasSubscription() && Replication.keepsLog(publisher.control(), name) && !isAhead();
     }

@@ -8,7 +8,7 @@ import java.io.Serial;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 
-/** A plan that could not be made or carried out. */
+/** Thrown when a plan cannot be made or carried out. */
 public class RebalanceException extends ShardflakeException {
 
     @Serial

@@ -314,7 +314,7 @@ public final class RebalancePlanner {
         return routes;
     }
 
-    /** Distributes interchangeable shards, which have one server and the same weight, so that ranges stay together. */
+    /** Distributes interchangeable shards, those on one server with the same weight, so that ranges stay together. */
     private void interchange(Map<Route, List<Integer>> routes) {
         Map<String, Map<Long, List<Step>>> alike = new LinkedHashMap<>();
         for (Step step : steps) {

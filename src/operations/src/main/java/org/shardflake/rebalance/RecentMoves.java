@@ -18,7 +18,7 @@ import org.shardflake.catalog.ShardCatalog;
  */
 public record RecentMoves(List<MapChange> changes) {
 
-    /** The number of map changes to read: more than there are shards. */
+    /** The number of map changes to read, larger than the number of shards. */
     private static final int HISTORY = 10_000;
 
     public RecentMoves {

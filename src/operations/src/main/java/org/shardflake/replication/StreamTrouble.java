@@ -43,7 +43,7 @@ public record StreamTrouble(String what, Outlook outlook) {
                AND (SELECT count(*) FROM pg_stat_subscription WHERE pid IS NOT NULL) >= current_setting('max_logical_replication_workers')::integer
             """;
 
-    /** The limit of origins; before PostgreSQL 18 it is that of slots. */
+    /** The limit on replication origins; before PostgreSQL 18, the limit on slots. */
     private static final String ORIGINS =
             "COALESCE(current_setting('max_active_replication_origins', true), current_setting('max_replication_slots'))";
 

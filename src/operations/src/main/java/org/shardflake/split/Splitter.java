@@ -500,7 +500,7 @@ public final class Splitter {
     }
 
     /**
-     * Gives a split up before its move is recorded.
+     * Gives up a split before its move is recorded.
      *
      * @throws MoveRefusedException if the move is recorded
      */

@@ -111,7 +111,7 @@ public record InstallationSnapshot(
                 && move.shardSet().stream().anyMatch(source.sealed()::contains);
     }
 
-    /** The time that a subscriber of a move took for the last change it confirmed; empty if unknown. */
+    /** The time that a move's subscriber took for the last change it confirmed; empty if unknown. */
     public OptionalLong lagMillis(Move move, String direction) {
         ServerSnapshot publisher = servers.get(direction.equals("forward") ? move.source() : move.target());
         String slot = "shardflake_%s_%s".formatted(move.tag(), direction);

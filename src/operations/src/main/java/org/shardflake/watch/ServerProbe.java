@@ -407,7 +407,7 @@ final class ServerProbe implements AutoCloseable {
         }
     }
 
-    /** Aborts a snapshot that takes too long; it then fails. */
+    /** Aborts a snapshot that takes too long, which then fails. */
     void abort() {
         aborted = true;
         Connection hung = connection;

@@ -78,7 +78,7 @@ public record ServerSnapshot(
             String name, boolean isActive, long retainedBytes, long lagBytes, OptionalLong lagMillis, boolean isLost) {}
 
     /**
-     * A standby, or several that have the same name and address.
+     * A standby, or several with the same name and address.
      *
      * @param lagBytes write-ahead log that it has not replayed
      * @param lagMillis how long it took for the last of what it replayed

@@ -12,7 +12,7 @@ public enum ClockStep {
     REFUSES("refuses until the clock has caught up"),
     /** The scheme continues from the last id, so that ids keep increasing. */
     COUNTS_ON("counts on, ids keep increasing"),
-    /** Ids go back in time with the clock; other bits make it unlikely that one repeats. */
+    /** Ids go back in time with the clock; other bits make repeated ids unlikely. */
     GOES_BACK("ids go back in time; other bits keep them apart"),
     /** Ids go back in time with the clock, and earlier ones can repeat. */
     REPEATS("ids go back in time and can repeat");

@@ -12,7 +12,7 @@ sealed interface Worker extends AutoCloseable permits Worker.Given, WorkerLease 
     /** The number. */
     long id();
 
-    /** The number of times the number was claimed, including this time; 1 for a given number. */
+    /** The number of times that the number was claimed, including this time; 1 for a given number. */
     long launch();
 
     /**

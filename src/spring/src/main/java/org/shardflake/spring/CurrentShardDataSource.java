@@ -11,7 +11,7 @@ import org.shardflake.router.ShardAttempt;
 import org.shardflake.router.ShardRouter;
 import org.springframework.jdbc.datasource.AbstractDataSource;
 
-/** Connects to the shard that the calling thread is on, by {@link OnShard} or otherwise. Thread-safe. */
+/** Connects to the shard that the calling thread is on, because of {@link OnShard} or otherwise. Thread-safe. */
 final class CurrentShardDataSource extends AbstractDataSource {
 
     static final String NO_SHARD =

@@ -49,7 +49,7 @@ public @interface OnShard {
      */
     String value() default "";
 
-    /** An id made in the shard, instead of a uid: {@code "#photoId"}. A whole number, its text, or a {@code ShardflakeId}. */
+    /** An id created in the shard, instead of a uid: {@code "#photoId"}. A whole number, its text, or a {@code ShardflakeId}. */
     String id() default "";
 
     /**

@@ -34,7 +34,7 @@ final class OnShardKeys extends CachedExpressionEvaluator {
         this.beans = beans;
     }
 
-    /** The annotation of a method, or else of its type; null if there is none. */
+    /** The annotation of a method, or otherwise of its type; null without one. */
     static @Nullable OnShard find(Method method, @Nullable Class<?> type) {
         Method specific = specific(method, type);
         OnShard found = AnnotatedElementUtils.findMergedAnnotation(specific, OnShard.class);

@@ -106,7 +106,7 @@ public final class ShardTemplate {
         }
     }
 
-    /** Runs work in a transaction on the shard of a key, and returns what it returns. */
+    /** Runs work in a transaction on the shard of a key, and returns the work's result. */
     public <T extends @Nullable Object> T write(ShardKey key, Supplier<T> work) {
         return inTransaction(key, writing, work);
     }
@@ -119,7 +119,7 @@ public final class ShardTemplate {
         });
     }
 
-    /** Runs work in a read-only transaction on the shard of a key, and returns what it returns. */
+    /** Runs work in a read-only transaction on the shard of a key, and returns the work's result. */
     public <T extends @Nullable Object> T read(ShardKey key, Supplier<T> work) {
         return inTransaction(key, reading, work);
     }

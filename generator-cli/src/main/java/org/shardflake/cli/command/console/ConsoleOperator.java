@@ -56,7 +56,7 @@ final class ConsoleOperator implements Operator {
             "server split",
             "upgrade");
 
-    /** Exit codes of commands whose dry run succeeded, whether or not it found something to do. */
+    /** The exit codes of a successful dry run, whether or not the command found something to do. */
     private static final Set<Integer> PASSED = Set.of(ExitCodes.OK, ExitCodes.VERIFICATION);
 
     private final Invocation.Root root;

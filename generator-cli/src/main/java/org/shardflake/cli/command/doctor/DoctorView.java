@@ -25,7 +25,7 @@ public final class DoctorView {
         this.findings = findings;
     }
 
-    /** Fixes what can be fixed safely; failures are reported and remain findings. */
+    /** Fixes what can be fixed safely; failures are reported, and their findings remain. */
     void fix(PrintWriter err) {
         for (Finding finding : findings) {
             if (finding.isFixable()) {

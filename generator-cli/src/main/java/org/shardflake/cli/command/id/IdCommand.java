@@ -18,7 +18,7 @@ import picocli.CommandLine.Command;
         footer = {"", "Example: shardflake id decode 11637205501278089 --epoch 1293840000000"})
 public final class IdCommand implements Subcommands {
 
-    /** Lets {@code id decode -1} pass as an id although it looks like an option. */
+    /** Makes {@code id decode -1} read an id, although it looks like an option. */
     public static void acceptNegativeIds(Map<String, CommandLine> commands) {
         CommandLine id = commands.get("id");
         if (id != null) {

@@ -19,8 +19,8 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * The ids given to a command: arguments or, with none or {@code -}, lines of standard input. Bad ids are named on standard error, and
- * the rest are still handled.
+ * The ids given to a command: its arguments, or lines of standard input without arguments or with {@code -}. Bad ids are named on standard
+ * error, and the rest are still handled.
  */
 final class IdInput {
 

@@ -91,7 +91,7 @@ public final class RoutedPools implements AutoCloseable {
         change(now -> now.leaving(shard));
     }
 
-    /** Asks the old database again for a shard that had left: its server refused work on it, so it may have come back. */
+    /** Asks the old database again for a shard that had left, since the shard may have come back when its server refused work on it. */
     public void lookAgain(int shard) {
         change(now -> now.returning(shard));
     }

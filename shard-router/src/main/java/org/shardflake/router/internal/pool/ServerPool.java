@@ -42,8 +42,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The connections to one server: a pool for its primary and, where its URL names several hosts, one for its replicas,
- * made on first use or by {@link #open}. Thread-safe.
+ * The connections to one server: a pool for its primary and, if its URL names several hosts, one for its replicas, created on first use or by
+ * {@link #open}. Thread-safe.
  */
 public final class ServerPool {
 
@@ -232,7 +232,7 @@ public final class ServerPool {
         return server.applicationUrl().isPresent();
     }
 
-    /** Starts a pool that takes its first connection in this thread rather than in the background, unless configured otherwise. */
+    /** Starts a pool that opens its first connection in this thread rather than in the background, unless configured otherwise. */
     private ShardConnections startConnected(HikariConfig config) {
         if (config.getInitializationFailTimeout() >= 0 || config.getMinimumIdle() == 0) {
             return connections(config);

@@ -175,8 +175,8 @@ public class LeasedConnection extends ForwardingConnection implements Executions
     }
 
     /**
-     * Makes names without a schema resolve to the shard's first, until the transaction ends, or, in auto-commit mode, until the connection is given
-     * back.
+     * Makes names without a schema resolve to the shard's first, until the transaction ends or, in auto-commit mode, the connection is
+     * returned.
      */
     void searchShard() throws SQLException {
         search(schema());

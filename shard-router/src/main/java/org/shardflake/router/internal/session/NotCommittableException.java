@@ -7,7 +7,7 @@ package org.shardflake.router.internal.session;
 import java.io.Serial;
 import java.sql.SQLException;
 
-/** The transaction cannot be committed; thrown before the commit was sent, so none of its writes are there. */
+/** The transaction cannot be committed; thrown before the commit was sent, so that none of its writes took effect. */
 public final class NotCommittableException extends SQLException {
 
     @Serial

@@ -10,7 +10,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The shards known to be open on one server, so that few commits have to ask. Thread-safe.
+ * The shards known to be open on one server, so that most commits need not ask. Thread-safe.
  *
  * <p>Each answer comes with the number of the server's latest fence. A lease guarantees that this is still the latest:
  * a fence stops its shard, then takes a number that no fence has had, and is up only after all leases of earlier

@@ -17,7 +17,7 @@ import org.shardflake.router.internal.jdbc.ForwardingConnection;
 import org.shardflake.router.internal.sqltext.TableNames;
 
 /**
- * A connection on which a table without a schema is that of the shard.
+ * A connection that finds a table without a schema in the shard's schema.
  *
  * <p>Where that is sure to mean the same, the text of a prepared statement is given the shard's schema before its tables; see
  * {@link TableNames}. Then it is like any other of that shard: a path that changes would have PostgreSQL plan anew also

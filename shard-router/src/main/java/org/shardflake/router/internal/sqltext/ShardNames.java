@@ -27,8 +27,8 @@ public record ShardNames(Set<String> tables, Set<String> others, boolean isPlain
     public static final ShardNames UNKNOWN = new ShardNames(Set.of(), Set.of(), false);
 
     /**
-     * Lists what is in a schema; all of it depends on the schema, and so do triggers, defaults, checks, policies, rules and indexes on their table.
-     * What they call does not look at the path if it is in C, in Shardflake's own schemas, the shard's next_id, or has a path of its own.
+     * Lists the objects in a schema, including triggers, defaults, checks, policies, rules and indexes. What they call does not look at the
+     * path if it is in C, in Shardflake's own schemas, the shard's next_id, or has a path of its own.
      */
     private static final String LOOK = """
             WITH own AS MATERIALIZED (
@@ -63,7 +63,7 @@ public record ShardNames(Set<String> tables, Set<String> others, boolean isPlain
                                   AND NOT EXISTS (SELECT FROM pg_catalog.unnest(p.proconfig) one WHERE one OPERATOR(pg_catalog.~~) 'search\\_path=%'))
             """;
 
-    /** Asks the server, on a connection whose transaction has not failed. */
+    /** Asks the server for a schema's names, on a connection whose transaction has not failed. */
     public static ShardNames ask(Connection connection, String schema) throws SQLException {
         try (PreparedStatement look = connection.prepareStatement(LOOK)) {
             look.setString(1, schema);

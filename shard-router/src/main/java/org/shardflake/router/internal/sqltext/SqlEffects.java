@@ -105,7 +105,7 @@ public final class SqlEffects {
         return new Facts(new SqlEffects().effect(tokens), WrittenTable.of(tokens), TransactionEnd.in(tokens));
     }
 
-    /** Whether a word in lower case is one that a parenthesis may follow without leaving traces. */
+    /** Whether a parenthesis may follow a lower-case word without anything being left behind in the session. */
     static boolean isEveryday(String word) {
         return HARMLESS.contains(word);
     }
@@ -130,7 +130,7 @@ public final class SqlEffects {
         return changesLocks ? Effect.LOCKS : Effect.NONE;
     }
 
-    /** Reads a token; false if there may be traces. */
+    /** Reads a token; false if the statement may leave something behind in the session. */
     private boolean next(Token token) {
         if (isSet && token.kind() != Kind.WORD) {
             return false;

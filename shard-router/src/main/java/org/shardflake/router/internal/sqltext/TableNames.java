@@ -9,7 +9,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A statement's text, and the places in it where a table is named without a schema. Immutable.
+ * A statement's text, and the places where it names a table without a schema. Immutable.
  *
  * @param parts the text around those places, one more than there are
  * @param tables the names there, as the server has them

@@ -99,7 +99,7 @@ public final class TableNamesReader {
         return Stream.of(lines).flatMap(line -> Arrays.stream(line.split(" "))).collect(Collectors.toUnmodifiableSet());
     }
 
-    /** The table names of a text; nothing if it is not understood. */
+    /** The table names of a text; empty if the text is not understood. */
     public static Optional<TableNames> read(String sql) {
         return KNOWN.get(sql, text -> new TableNamesReader(text).read());
     }

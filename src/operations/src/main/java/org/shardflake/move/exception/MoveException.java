@@ -15,7 +15,7 @@ public class MoveException extends ShardflakeException {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    /** The message of any failure with its advice, for where both have to be one text. */
+    /** A failure's message together with its advice, for when both have to be one text. */
     public static String text(Throwable failure) {
         String message = String.valueOf(failure.getMessage());
         Optional<String> hint = failure instanceof ShardflakeException ours ? ours.hint() : Optional.empty();

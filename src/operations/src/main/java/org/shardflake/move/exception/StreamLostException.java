@@ -7,7 +7,7 @@ package org.shardflake.move.exception;
 import java.io.Serial;
 import org.shardflake.move.Mover;
 
-/** Replication that has lost something it needs, so that the move can only be ended. {@link Mover} adds how. */
+/** Thrown when replication has lost something that it needs, so that the move can only be ended. {@link Mover} adds how. */
 public final class StreamLostException extends MoveException {
 
     @Serial

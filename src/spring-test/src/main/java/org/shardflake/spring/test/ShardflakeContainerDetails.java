@@ -8,7 +8,7 @@ import org.shardflake.spring.ShardflakeConnectionDetails;
 import org.springframework.boot.testcontainers.service.connection.ContainerConnectionDetailsFactory;
 import org.springframework.boot.testcontainers.service.connection.ContainerConnectionSource;
 
-/** Tells an application where the catalog of a container with {@code @ServiceConnection} is. */
+/** Tells an application the location of the catalog in a container with {@code @ServiceConnection}. */
 final class ShardflakeContainerDetails
         extends ContainerConnectionDetailsFactory<ShardflakeContainer, ShardflakeConnectionDetails> {
 

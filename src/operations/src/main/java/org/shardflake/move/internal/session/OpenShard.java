@@ -29,7 +29,7 @@ public final class OpenShard {
     }
 
     /**
-     * Opens a shard where the catalog has it, whatever an interrupted attempt has left.
+     * Opens a shard where the catalog has it, whatever an interrupted attempt has left behind.
      *
      * @param names the sequences, null for none
      * @param values the last value of each
