@@ -62,5 +62,11 @@ class CdcCommandsTest {
         assertThat(installation.launch("cdc", "status").out())
                 .contains("not published")
                 .doesNotContain("shardflake_cdc_search");
+        assertThat(installation.launch("cdc", "drop", "--yes"))
+                .isEqualTo(
+                        new Result(
+                                ExitCodes.PRECONDITION,
+                                "",
+                                "error: no server has the change stream, or a slot of its readers\nhint: there is nothing to drop\n"));
     }
 }

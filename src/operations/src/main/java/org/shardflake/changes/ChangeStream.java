@@ -101,11 +101,20 @@ public final class ChangeStream {
     /**
      * Removes the publications, and the slots of their readers.
      *
-     * @throws ShardflakeException if a reader is connected; nothing was changed then
+     * @throws ShardflakeException if there are none, or a reader is connected; nothing was changed then
      */
     public void drop() {
         Sql.translating(() -> onAll((map, streams) -> {
-            for (ChangeStreamStatus status : statuses(map, streams)) {
+            List<ChangeStreamStatus> all = statuses(map, streams);
+            if (all.stream()
+                    .noneMatch(status -> status.isThere() || !status.readers().isEmpty())) {
+                throw new ShardflakeException(
+                        Kind.PRECONDITION,
+                        "no server has the change stream, or a slot of its readers",
+                        Advice.of("there is nothing to drop"),
+                        null);
+            }
+            for (ChangeStreamStatus status : all) {
                 for (ChangeStreamStatus.Reader reader : status.readers()) {
                     if (reader.isActive()) {
                         throw new ShardflakeException(

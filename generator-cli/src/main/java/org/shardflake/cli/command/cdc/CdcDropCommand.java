@@ -24,7 +24,7 @@ import picocli.CommandLine.Mixin;
             "0:it is gone",
             "1:a server or the catalog cannot be reached, or failed; run the same command again",
             "2:the command line is wrong, or not confirmed",
-            "4:a reader is connected; nothing was changed"
+            "4:no server has it, or a reader is connected; nothing was changed"
         },
         footer = {"", "Example: shardflake cdc drop --yes"})
 final class CdcDropCommand implements Runnable {
