@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param key the values by which the row was identified before the change: of the primary key, or of the whole row for a table with
  *     {@code REPLICA IDENTITY FULL}. Empty for inserts and rows of a snapshot
  * @param committedAt by the clock of that server; for a snapshot, when that was taken
+ * @param position of the change in that server's log, in bytes, as Debezium's records have it; 0 for a snapshot
  * @param isLast whether it is the last one of its transaction, or of its shard's snapshot
  */
 public record Change(
@@ -32,6 +33,7 @@ public record Change(
         Map<String, @Nullable String> row,
         Map<String, @Nullable String> key,
         Instant committedAt,
+        long position,
         boolean isLast) {
 
     /** The kinds of changes. */
@@ -56,6 +58,6 @@ public record Change(
     }
 
     Change asLast() {
-        return new Change(id, server, kind, table, row, key, committedAt, true);
+        return new Change(id, server, kind, table, row, key, committedAt, position, true);
     }
 }

@@ -12,8 +12,9 @@ import java.util.Comparator;
  *
  * @param shard 0..8191
  * @param epoch of the shard map, which grows with each change of the shard's server
- * @param lsn the position of its transaction's commit in that server's log, in bytes; for a snapshot, one before its changes
- * @param number its place in the transaction, from 1, or in the snapshot, from 0
+ * @param lsn the position of its transaction's commit in that server's log, in bytes; for a snapshot, one before its changes; for a record of Debezium,
+ *     the position of the change itself, so that only the changes of one row are in order
+ * @param number its place in the transaction, from 1, or in the snapshot, from 0; for a record of Debezium, the place among the changes of that position, or 0
  */
 public record EventId(int shard, long epoch, long lsn, long number) implements Comparable<EventId> {
 

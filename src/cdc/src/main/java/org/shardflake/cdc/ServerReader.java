@@ -39,6 +39,10 @@ final class ServerReader implements AutoCloseable {
     private Decoder decoder = new Decoder();
     private Message.@Nullable Begin begin;
     private long number;
+
+    /** The position in the log of the message that is being taken. */
+    private long position;
+
     private @Nullable Journal held;
 
     /** The changes of the current transaction. */
@@ -225,6 +229,7 @@ final class ServerReader implements AutoCloseable {
                 }
                 return null;
             }
+            position = reading.getLastReceiveLSN().asLong();
             take(decoder.decode(bytes));
         }
     }
@@ -304,7 +309,7 @@ final class ServerReader implements AutoCloseable {
         if (positions.unread(shard) != null || positions.isInSnapshot(shard, transaction)) {
             return; // Its rows have this change, or will have it where the shard is now.
         }
-        waiting.add(new Change(id, name, kind, table.name(), row, key, transaction.committedAt(), false));
+        waiting.add(new Change(id, name, kind, table.name(), row, key, transaction.committedAt(), position, false));
     }
 
     /** Notes that the consumer has stored a position, before which nothing is needed any more. */

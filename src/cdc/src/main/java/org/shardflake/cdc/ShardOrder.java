@@ -166,6 +166,34 @@ public final class ShardOrder {
         return Turn.PAST;
     }
 
+    /**
+     * The identity of a change whose turn is {@link Turn#NOW}, which it has again if Debezium sends it again. Its position is that of the change, as
+     * {@link Change#position} has it, since Debezium does not tell that of the commit. Its number is the place among the changes of that position, or 0
+     * with a Debezium that does not count them: several rows of one {@code COPY} have one position, and differ by their keys. An update of a
+     * primary key is a deletion and an insert of one identity.
+     *
+     * @return empty for a line of the journal, a record that is not of a shard, and a change whose turn it is not
+     */
+    public synchronized Optional<EventId> id(ConnectRecord<?> record) {
+        Header shard = record.headers().lastWithName(ShardRouting.SHARD);
+        Header number = record.headers().lastWithName(ShardRouting.NUMBER);
+        if (shard == null || ShardRouting.isJournal(record)) {
+            return Optional.empty();
+        }
+        int its = ((Number) shard.value()).intValue();
+        String server = String.valueOf(record.headers().lastWithName(ShardRouting.SERVER).value());
+        long lsn = ((Number) record.headers().lastWithName(ShardRouting.LSN).value()).longValue();
+        Place place = places.get(its);
+        if (place == null
+                || !place.owner().server().equals(server)
+                || place.owner().left().isPresent()
+                || Long.compareUnsigned(lsn, place.since()) < 0) {
+            return Optional.empty();
+        }
+        return Optional.of(new EventId(
+                its, place.owner().epoch(), lsn, number == null ? 0 : ((Number) number.value()).longValue()));
+    }
+
     /** The state as text, to be stored. It changes only when a shard leaves or arrives. */
     @Override
     public synchronized String toString() {

@@ -32,7 +32,8 @@ import org.shardflake.IdLayout;
  *
  * <p>Keys get the shard as their first field, {@code __shard}, since natural keys may be the same in several shards. Schemas of Connect lose the shard
  * and the server in their names. Each record gets the headers {@code shardflake.server}, {@code shardflake.shard} (32 bits) and
- * {@code shardflake.lsn}, the position of the change in that server's log in bytes (64 bits). Records that are not of a shard pass as they are.
+ * {@code shardflake.lsn}, the position of the change in that server's log in bytes (64 bits). Debezium 3.7 and newer count the
+ * changes of one position: theirs get {@code shardflake.number} (64 bits), too. Records that are not of a shard pass as they are.
  *
  * <p>It keeps no state, so an engine may call it from several threads.
  */
@@ -41,11 +42,15 @@ public final class ShardRouting<R extends ConnectRecord<R>> implements Transform
     static final String SERVER = "shardflake.server";
     static final String SHARD = "shardflake.shard";
     static final String LSN = "shardflake.lsn";
+    static final String NUMBER = "shardflake.number";
     static final String JOURNAL = "shardflake_journal";
 
     private static final String KEY = "__shard";
     private static final Pattern TOPIC = Pattern.compile(".*\\.shard_([0-9]{4})\\.(.+)");
     private static final String MESSAGES = ".message";
+
+    /** Debezium's count of the changes of one position, from 1, which it keeps with its offsets. */
+    private static final String COUNT = "lsn_events_processed";
 
     private static final ConfigDef CONFIG = new ConfigDef()
             .define(
@@ -128,15 +133,12 @@ public final class ShardRouting<R extends ConnectRecord<R>> implements Transform
             valueSchema = values.computeIfAbsent(old.schema(), schema -> renamed(schema, name, true));
             value = copy(old, valueSchema, true);
         }
+        Headers headers = headers(record, shard);
+        if (record instanceof SourceRecord source && source.sourceOffset().get(COUNT) instanceof Number number) {
+            headers.addLong(NUMBER, number.longValue());
+        }
         return record.newRecord(
-                name,
-                record.kafkaPartition(),
-                keySchema,
-                key,
-                valueSchema,
-                value,
-                record.timestamp(),
-                headers(record, shard));
+                name, record.kafkaPartition(), keySchema, key, valueSchema, value, record.timestamp(), headers);
     }
 
     /** The record for a message in the log: a line of the journal, null for an empty line, and messages of other programs unchanged. */

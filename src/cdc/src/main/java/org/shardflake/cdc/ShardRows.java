@@ -181,7 +181,7 @@ final class ShardRows implements AutoCloseable {
         tables.addAll(before);
         rows.clear();
         isOpen = false;
-        ahead = new Change(id, name, Change.Kind.SNAPSHOT, "", Map.of(), Map.of(), takenAt, false);
+        ahead = new Change(id, name, Change.Kind.SNAPSHOT, "", Map.of(), Map.of(), takenAt, 0, false);
         retryAt = System.nanoTime();
         return true;
     }
@@ -257,7 +257,8 @@ final class ShardRows implements AutoCloseable {
             }
         }
         id = new EventId(id.shard(), id.epoch(), id.lsn(), id.number() + 1);
-        return new Change(id, name, Change.Kind.ROW, tables.element().name(), rows.remove(), Map.of(), takenAt, false);
+        return new Change(
+                id, name, Change.Kind.ROW, tables.element().name(), rows.remove(), Map.of(), takenAt, 0, false);
     }
 
     private void fetch() throws SQLException {

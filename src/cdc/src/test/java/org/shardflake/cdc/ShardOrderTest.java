@@ -63,6 +63,10 @@ class ShardOrderTest {
     }
 
     private static SourceRecord change(String server, long lsn) {
+        return change(server, lsn, Map.of());
+    }
+
+    private static SourceRecord change(String server, long lsn, Map<String, ?> offset) {
         Struct value = new Struct(CHANGE)
                 .put("op", "c")
                 .put("after", new Struct(ROW).put("id", 3L))
@@ -70,7 +74,7 @@ class ShardOrderTest {
         return Objects.requireNonNull(routing(server)
                 .apply(new SourceRecord(
                         Map.of(),
-                        Map.of(),
+                        offset,
                         server + ".shard_0007.account",
                         KEY,
                         new Struct(KEY).put("id", 3L),
@@ -135,6 +139,24 @@ class ShardOrderTest {
         assertThat(take(throughKafka(change("db1", 100)))).isEqualTo(Turn.NOW);
         assertThat(take(throughKafka(line("db1", 140, 2, "leave", "\"m1:1\"")))).isEqualTo(Turn.NOW);
         assertThat(take(throughKafka(change("db1", 130)))).isEqualTo(Turn.PAST);
+    }
+
+    /** The epoch is that of the shard on the server which sent the change, and the number is there if Debezium counts. */
+    @Test
+    void aChangeHasTheEpochOfItsShard() {
+        SourceRecord counted = change("db1", 100, Map.of("lsn_events_processed", 2L));
+        assertThat(order.id(counted)).contains(new EventId(7, 1, 100, 2));
+        assertThat(order.id(throughKafka(counted))).contains(new EventId(7, 1, 100, 2));
+        assertThat(order.id(change("db2", 60)))
+                .as("of a shard that is not there")
+                .isEmpty();
+        SourceRecord leave = line("db1", 140, 2, "leave", "\"m1:1\"");
+        assertThat(order.id(leave)).isEmpty();
+        order.take(leave);
+        order.take(line("db2", 50, 2, "arrive", "\"m1:1\""));
+        assertThat(order.id(change("db2", 60))).contains(new EventId(7, 2, 60, 0));
+        assertThat(order.id(change("db2", 40))).as("from before it arrived").isEmpty();
+        assertThat(order.id(counted)).isEmpty();
     }
 
     private static SourceRecord throughKafka(SourceRecord record) {

@@ -4,182 +4,140 @@
  */
 package org.shardflake.samples.debezium;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.debezium.embedded.Connect;
-import io.debezium.engine.DebeziumEngine;
-import io.debezium.engine.RecordChangeEvent;
-import io.debezium.engine.format.ChangeEventFormat;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Properties;
 import java.util.Random;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
-import org.apache.kafka.connect.data.Struct;
-import org.apache.kafka.connect.source.SourceRecord;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cdc.ShardOrder;
 import org.shardflake.changes.ChangeStream;
 import org.shardflake.cluster.PostgresExtension;
-import org.shardflake.cluster.TestDatabase;
+import org.shardflake.cluster.PostgresServer;
 import org.shardflake.move.AccountShards;
 import org.shardflake.router.ShardRouter;
 
-/** An engine for each of two servers; what they read is applied to one plain database. */
+/** An engine for each server, all in one process, which is killed after each round; and servers crash in cutovers. */
+@Timeout(value = 3, unit = TimeUnit.HOURS)
 class DebeziumIT {
 
     private static final int ROUNDS = Integer.getInteger("debezium.rounds", 3);
-    private static final String SLOT = "shardflake_cdc_debezium";
+    private static final int SERVERS = Integer.getInteger("debezium.servers", 2);
+    private static final List<String> NAMES =
+            IntStream.rangeClosed(1, SERVERS).mapToObj(i -> "db" + i).toList();
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(3);
+    static final PostgresExtension postgres = PostgresExtension.servers(SERVERS + 1);
 
     @TempDir
     Path directory;
 
-    private final Object lock = new Object();
-    private final Map<String, Integer> topics = new HashMap<>();
-    private final AtomicReference<Throwable> failure = new AtomicReference<>();
-    private final AtomicBoolean stopped = new AtomicBoolean();
-    private final Random crashes = new Random();
     private AccountShards shards;
     private PlainDatabase sink;
-    private ShardOrder order;
-    private int past;
-    private int later;
-    private int restarts;
+    private Process consumer;
+    private int kills;
 
     @BeforeEach
     void create() throws Exception {
-        shards = AccountShards.createWithLibraries(postgres, 2, PlainDatabase.SHARDS, directory);
+        shards = AccountShards.createWithLibraries(postgres, SERVERS, PlainDatabase.SHARDS, directory);
         new ChangeStream(shards.catalogUrl(), server -> shards.url(server.name()), voice -> {}).create();
-        for (String server : List.of("db1", "db2")) {
-            shards.execute(server, "SELECT pg_create_logical_replication_slot('%s', 'pgoutput')".formatted(SLOT));
+        for (String server : NAMES) {
+            shards.execute(
+                    server, "SELECT pg_create_logical_replication_slot('%s', 'pgoutput')".formatted(Engines.SLOT));
         }
-        order = ShardOrder.begin(shards.catalogUrl());
-        sink = new PlainDatabase(postgres.database(2).connect(), order);
+        sink = PlainDatabase.create(postgres.database(SERVERS).connect(), ShardOrder.begin(shards.catalogUrl()));
+    }
+
+    @AfterEach
+    void stop() throws InterruptedException {
+        if (consumer != null) {
+            consumer.destroyForcibly().waitFor();
+        }
     }
 
     @Test
-    void equalThroughMovesReversesAndRestarts() throws Exception {
-        ExecutorService threads = Executors.newCachedThreadPool();
-        List<Future<?>> engines = new ArrayList<>();
+    void equalThroughMovesReversesAndKills() throws Exception {
+        startConsumer();
+        Work work;
         try (ShardRouter router = ShardRouter.builder()
-                .catalog(postgres.database(2).uri())
-                .credentials(postgres.database(2).user(), postgres.database(2).password())
+                .catalog(postgres.database(SERVERS).uri())
+                .credentials(
+                        postgres.database(SERVERS).user(),
+                        postgres.database(SERVERS).password())
                 .build()) {
-            engines.add(threads.submit(() -> runEngine("db1", postgres.database(0))));
-            engines.add(threads.submit(() -> runEngine("db2", postgres.database(1))));
-            PlainDatabase.work(router, shards, ROUNDS, () -> {});
-            synchronized (lock) {
-                long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(600);
-                while (!sink.isComplete() && failure.get() == null && System.nanoTime() < until) {
-                    lock.wait(100);
-                }
-            }
-        } finally {
-            stopped.set(true);
-            threads.shutdown();
+            work = new Work(router, shards, NAMES, new Random(), this::crash);
+            work.run(ROUNDS, this::kill);
         }
-        for (Future<?> engine : engines) {
-            engine.get(5, TimeUnit.MINUTES);
-        }
-        assertThat(failure.get()).isNull();
-        assertThat(sink.isComplete()).isTrue();
+        assertThat(consumer.waitFor(30, TimeUnit.MINUTES)).as(log()).isTrue();
+        assertThat(consumer.exitValue()).as(log()).isZero();
+        sink.rollBack();
         sink.compare(shards);
-        assertThat(topics).containsOnlyKeys("photos.account", "photos.tag", "photos.shardflake_journal");
-        System.out.printf(
-                "%s rounds, %s, %s waits for another engine, %s records left out, %s restarts of engines%n",
-                ROUNDS, topics, later, past, restarts);
+        System.out.printf("%s servers, %s, %s kills of the consumer, %s%n", SERVERS, work, kills, sink.counts());
     }
 
-    /** Again after each end, as a service would. */
-    private boolean runEngine(String server, TestDatabase database) throws Exception {
-        Properties settings = new Properties();
-        settings.putAll(ConnectorSettings.of(server, database, SLOT));
-        settings.putAll(Map.of(
-                "offset.storage", "org.apache.kafka.connect.storage.FileOffsetBackingStore",
-                "offset.storage.file.filename",
-                        directory.resolve(server + ".offsets").toString(),
-                "offset.flush.interval.ms", "0"));
-        while (!stopped.get() && failure.get() == null) {
-            AtomicReference<String> said = new AtomicReference<>();
-            DebeziumEngine<RecordChangeEvent<SourceRecord>> engine = DebeziumEngine.create(
-                            ChangeEventFormat.of(Connect.class))
-                    .using(settings)
-                    .using((success, message, error) -> said.set(success ? null : message + ": " + error))
-                    .notifying((records, committer) -> {
-                        for (RecordChangeEvent<SourceRecord> record : records) {
-                            apply(record.record());
-                            committer.markProcessed(record);
-                        }
-                        committer.markBatchFinished();
-                    })
-                    .build();
-            Thread closing = new Thread(() -> {
-                try {
-                    while (!stopped.get()) {
-                        Thread.sleep(50);
-                    }
-                    engine.close();
-                } catch (Exception e) {
-                    // It has ended.
-                }
-            });
-            closing.setDaemon(true);
-            closing.start();
-            engine.run();
-            synchronized (lock) {
-                restarts++;
+    private void crash(String server) {
+        PostgresServer its = shards.database(server).server();
+        its.crash();
+        its.start();
+    }
+
+    /** When it has applied something since it began. */
+    private void kill() {
+        try {
+            long before = applied();
+            while (applied() < before + 100) {
+                assertThat(consumer.isAlive()).as(log()).isTrue();
+                TimeUnit.MILLISECONDS.sleep(50);
             }
-            if (said.get() != null && !said.get().contains("stopped by the test") && !stopped.get()) {
-                System.out.println(server + ": " + said.get());
-            }
+            consumer.destroyForcibly().waitFor();
+            kills++;
+            startConsumer();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
         }
-        return true;
     }
 
-    private void apply(SourceRecord record) throws InterruptedException {
-        synchronized (lock) {
-            try {
-                ShardOrder.Turn turn = order.take(record);
-                while (turn == ShardOrder.Turn.LATER) {
-                    later++;
-                    lock.wait(100);
-                    if (stopped.get() || failure.get() != null) {
-                        throw new InterruptedException("stopped");
-                    }
-                    turn = order.take(record);
-                }
-                topics.merge(record.topic(), 1, Integer::sum);
-                if (turn == ShardOrder.Turn.PAST) {
-                    past++;
-                } else if (!record.topic().endsWith("_journal")) {
-                    sink.change(record.topic().substring("photos.".length()), (Struct) record.key(), (Struct)
-                            record.value());
-                }
-                sink.commit(order, "");
-                lock.notifyAll();
-            } catch (SQLException | RuntimeException | AssertionError e) {
-                failure.compareAndSet(null, e);
-                throw new IllegalStateException(e);
-            }
-            if (!sink.isComplete() && crashes.nextInt(400) == 0) {
-                order = ShardOrder.parse(order.toString());
-                throw new IllegalStateException("stopped by the test");
-            }
+    private long applied() throws SQLException {
+        return shards.catalogNumber("SELECT count(*) FROM sink.seen");
+    }
+
+    private void startConsumer() throws Exception {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx512m",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+                Engines.class.getName(),
+                directory.toString(),
+                postgres.database(SERVERS).uri()));
+        for (int i = 0; i < SERVERS; i++) {
+            command.add(postgres.database(i).uri());
+        }
+        consumer = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.appendTo(
+                        directory.resolve("log").toFile()))
+                .start();
+    }
+
+    private String log() {
+        try {
+            String log = Files.readString(directory.resolve("log"), UTF_8);
+            return log.substring(Math.max(0, log.length() - 20_000));
+        } catch (Exception e) {
+            return e.toString();
         }
     }
 }

@@ -47,7 +47,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cdc.ShardOrder;
 import org.shardflake.changes.ChangeStream;
 import org.shardflake.cluster.PostgresExtension;
-import org.shardflake.cluster.TestDatabase;
 import org.shardflake.move.AccountShards;
 import org.shardflake.router.ShardRouter;
 
@@ -90,7 +89,7 @@ class KafkaConnectIT {
             shards.execute(server, "SELECT pg_create_logical_replication_slot('%s', 'pgoutput')".formatted(SLOT));
         }
         order = ShardOrder.begin(shards.catalogUrl());
-        sink = new PlainDatabase(postgres.database(2).connect(), order);
+        sink = PlainDatabase.create(postgres.database(2).connect(), order);
         keys.configure(Map.of(), true);
         values.configure(Map.of(), false);
         startBroker();
@@ -117,7 +116,8 @@ class KafkaConnectIT {
                 .build()) {
             CompletableFuture<Boolean> work = CompletableFuture.supplyAsync(() -> {
                 try {
-                    PlainDatabase.work(router, shards, ROUNDS, () -> worker[0] = startAgain(worker[0]));
+                    new Work(router, shards, SERVERS, new Random())
+                            .run(ROUNDS, () -> worker[0] = startAgain(worker[0]));
                     return true;
                 } catch (Exception e) {
                     throw new IllegalStateException(e);
@@ -201,7 +201,11 @@ class KafkaConnectIT {
         if (turn == ShardOrder.Turn.NOW
                 && record.value() instanceof Struct value
                 && value.schema().field("source") != null) {
-            sink.change(value.getStruct("source").getString("table"), (Struct) record.key(), value);
+            sink.change(
+                    order.id(record).orElseThrow(),
+                    value.getStruct("source").getString("table"),
+                    (Struct) record.key(),
+                    value);
             applied.incrementAndGet();
         }
         past += turn == ShardOrder.Turn.PAST ? 1 : 0;
@@ -278,11 +282,11 @@ class KafkaConnectIT {
                         "listeners", "http://127.0.0.1:0",
                         "plugin.path", path.toString()));
         for (int server = 0; server < SERVERS.size(); server++) {
-            writeConnector(SERVERS.get(server), postgres.database(server));
+            writeConnector(SERVERS.get(server), postgres.database(server).uri());
         }
     }
 
-    private void writeConnector(String server, TestDatabase database) throws IOException {
+    private void writeConnector(String server, String database) throws IOException {
         Map<String, String> settings = ConnectorSettings.of(server, database, SLOT);
         settings.putAll(Map.of(
                 "transforms", "shards,topic",

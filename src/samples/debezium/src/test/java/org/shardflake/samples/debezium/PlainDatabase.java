@@ -11,107 +11,161 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Struct;
 import org.shardflake.ShardMap;
-import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
+import org.shardflake.cdc.EventId;
 import org.shardflake.cdc.ShardOrder;
 import org.shardflake.move.AccountShards;
-import org.shardflake.move.Move;
-import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveSettings;
-import org.shardflake.move.Mover;
-import org.shardflake.move.server.MoveServer;
-import org.shardflake.router.ShardRouter;
 
-/** Has what was read of all shards, with the shard as a column, and how far that is. For one thread at a time. */
+/**
+ * Has what was read of all shards, with the shard as a column, and how far that is. It applies each change once, by its identity, and refuses one that
+ * does not fit the row as it is: an update of a row that is not there, or that was made of another state of it. For one thread at a time.
+ */
 final class PlainDatabase {
 
-    static final int SHARDS = 4;
+    static final int SHARDS = 8;
 
     private final Connection connection;
     private final Set<Integer> ends = new HashSet<>();
+    private final Map<String, Integer> counts = new TreeMap<>();
+    private String stored = "";
 
-    PlainDatabase(Connection connection, ShardOrder order) throws SQLException {
+    /** Opens one that {@link #create} made. */
+    PlainDatabase(Connection connection) throws SQLException {
         this.connection = connection;
-        execute("DROP SCHEMA IF EXISTS sink CASCADE; CREATE SCHEMA sink");
-        execute(
-                "CREATE TABLE sink.account (__shard int, id bigint, uid bigint, balance bigint, note text, PRIMARY KEY (__shard, id))");
-        execute(
-                "CREATE TABLE sink.tag (__shard int, account_id bigint, name text, PRIMARY KEY (__shard, account_id, name))");
-        execute("CREATE TABLE sink.state (shards text, offsets text); INSERT INTO sink.state VALUES ('%s', '')"
-                .formatted(order));
         connection.setAutoCommit(false);
+        rollBack();
     }
 
-    /** Applies a change by its key, since Debezium sends some again after it has ended. */
-    void change(String table, Struct key, Struct value) throws SQLException {
-        List<String> keys = key.schema().fields().stream().map(Field::name).toList();
-        if (value.getString("op").equals("d")) {
-            String where = keys.stream().map(name -> name + " = ?").collect(Collectors.joining(" AND "));
-            try (PreparedStatement statement =
-                    connection.prepareStatement("DELETE FROM sink.%s WHERE %s".formatted(table, where))) {
-                set(statement, 1, key);
-                statement.executeUpdate();
-            }
+    static PlainDatabase create(Connection connection, ShardOrder order) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("DROP SCHEMA IF EXISTS sink CASCADE; CREATE SCHEMA sink");
+            statement.execute(
+                    "CREATE TABLE sink.account (__shard int, id bigint, uid bigint, balance bigint, note text, PRIMARY KEY (__shard, id))");
+            statement.execute(
+                    "CREATE TABLE sink.tag (__shard int, account_id bigint, name text, PRIMARY KEY (__shard, account_id, name))");
+            statement.execute("CREATE TABLE sink.seen (id text, change text, PRIMARY KEY (id, change))");
+            statement.execute("CREATE TABLE sink.count (what text PRIMARY KEY, number bigint)");
+            statement.execute(
+                    "CREATE TABLE sink.state (shards text, offsets text); INSERT INTO sink.state VALUES ('%s', '')"
+                            .formatted(order));
+        }
+        return new PlainDatabase(connection);
+    }
+
+    /** Applies a change, unless it was applied before: Debezium sends some again after it has ended. */
+    void change(EventId id, String table, Struct key, Struct value) throws SQLException {
+        String op = value.getString("op");
+        // Rows of one COPY share an identity, and an update of a key is two records.
+        if (update(
+                        "INSERT INTO sink.seen VALUES (?, ?) ON CONFLICT DO NOTHING",
+                        List.of(id.toString(), "%s %s %s".formatted(op, table, key)))
+                == 0) {
+            count("sent again");
             return;
         }
-        Struct row = value.getStruct("after");
-        List<String> columns = row.schema().fields().stream().map(Field::name).toList();
-        try (PreparedStatement statement = connection.prepareStatement(
-                "INSERT INTO sink.%s (__shard, %s) VALUES (?%s) ON CONFLICT (%s) DO UPDATE SET __shard = excluded.__shard%s"
-                        .formatted(
-                                table,
-                                String.join(", ", columns),
-                                ", ?".repeat(columns.size()),
-                                String.join(", ", keys),
-                                columns.stream()
-                                        .map(name -> ", %1$s = excluded.%1$s".formatted(name))
-                                        .collect(Collectors.joining())))) {
-            statement.setObject(1, key.get("__shard"));
-            set(statement, 2, row);
-            statement.executeUpdate();
+        count("applied");
+        String where = key.schema().fields().stream()
+                .map(field -> field.name() + " = ?")
+                .collect(Collectors.joining(" AND "));
+        int changed;
+        if (op.equals("d")) {
+            changed = update("DELETE FROM sink.%s WHERE %s".formatted(table, where), values(key));
+        } else {
+            Struct row = value.getStruct("after");
+            List<Object> values = values(row);
+            if (op.equals("c")) {
+                values.add(key.get("__shard"));
+                changed = update(
+                        "INSERT INTO sink.%s (%s, __shard) VALUES (?%s)"
+                                .formatted(table, names(row), ", ?".repeat(values.size() - 1)),
+                        values);
+            } else {
+                // Each update of an account adds one to its balance.
+                values.addAll(values(key));
+                values.add(row.getInt64("balance"));
+                changed = update(
+                        "UPDATE sink.%s SET (%s) = ROW (?%s) WHERE %s AND balance = ? - 1"
+                                .formatted(
+                                        table,
+                                        names(row),
+                                        ", ?".repeat(row.schema().fields().size() - 1),
+                                        where),
+                        values);
+            }
+            if (table.equals("account") && "end".equals(row.get("note"))) {
+                ends.add(key.getInt32("__shard"));
+            }
         }
-        if (columns.contains("note") && "end".equals(row.get("note"))) {
-            ends.add(key.getInt32("__shard"));
+        assertThat(changed).as("rows of %s %s, %s", op, id, value).isEqualTo(1);
+    }
+
+    private static String names(Struct row) {
+        return row.schema().fields().stream().map(Field::name).collect(Collectors.joining(", "));
+    }
+
+    private static List<Object> values(Struct row) {
+        List<Object> values = new ArrayList<>();
+        row.schema().fields().forEach(field -> values.add(row.get(field)));
+        return values;
+    }
+
+    private int update(String sql, List<?> values) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            for (int i = 0; i < values.size(); i++) {
+                statement.setObject(i + 1, values.get(i));
+            }
+            return statement.executeUpdate();
         }
     }
 
-    private static void set(PreparedStatement statement, int from, Struct values) throws SQLException {
-        int at = from;
-        for (Field field : values.schema().fields()) {
-            statement.setObject(at++, values.get(field));
-        }
+    /** Counts something, for the report at the end. */
+    void count(String what) {
+        counts.merge(what, 1, Integer::sum);
     }
 
     /** @param offsets of what was applied, for a consumer that keeps them itself */
     void commit(ShardOrder order, String offsets) throws SQLException {
-        execute("UPDATE sink.state SET shards = '%s', offsets = '%s'".formatted(order, offsets));
+        if (!order.toString().equals(stored) || !offsets.isEmpty()) {
+            execute("UPDATE sink.state SET shards = '%s', offsets = '%s'".formatted(order, offsets));
+        }
+        for (Map.Entry<String, Integer> count : counts.entrySet()) {
+            execute(
+                    "INSERT INTO sink.count AS c VALUES ('%s', %s) ON CONFLICT (what) DO UPDATE SET number = c.number + excluded.number"
+                            .formatted(count.getKey(), count.getValue()));
+        }
         connection.commit();
+        stored = order.toString();
+        counts.clear();
     }
 
     /** Forgets what was not committed, as the end of a consumer does. */
     void rollBack() throws SQLException {
         connection.rollback();
-        ends.removeIf(shard -> !isCommitted(shard));
+        counts.clear();
+        stored = "";
+        ends.clear();
+        try (Statement statement = connection.createStatement();
+                ResultSet row =
+                        statement.executeQuery("SELECT DISTINCT __shard FROM sink.account WHERE note = 'end'")) {
+            while (row.next()) {
+                ends.add(row.getInt(1));
+            }
+        }
     }
 
-    private boolean isCommitted(int shard) {
-        try {
-            return !text(connection, "SELECT count(*) FROM sink.account WHERE note = 'end' AND __shard = " + shard)
-                    .equals("0");
-        } catch (SQLException e) {
-            throw new IllegalStateException(e);
-        }
+    /** What was counted. */
+    String counts() throws SQLException {
+        return text(connection, "SELECT string_agg(number || ' ' || what, ', ' ORDER BY what) FROM sink.count");
     }
 
     ShardOrder order() throws SQLException {
@@ -124,86 +178,6 @@ final class PlainDatabase {
 
     boolean isComplete() {
         return ends.size() == SHARDS;
-    }
-
-    /** Writes, moves shards there and back with a reverse in between, and ends with the row that {@link #isComplete} waits for. */
-    static void work(ShardRouter router, AccountShards shards, int rounds, Runnable eachRound) throws Exception {
-        AtomicBoolean written = new AtomicBoolean();
-        List<Thread> writers = List.of(writer(router, written), writer(router, written));
-        AtomicBoolean failed = new AtomicBoolean();
-        writers.forEach(writer -> writer.setUncaughtExceptionHandler((thread, e) -> {
-            e.printStackTrace();
-            failed.set(true);
-        }));
-        writers.forEach(Thread::start);
-        try {
-            Mover mover = new Mover(
-                    shards.catalogUrl(),
-                    name -> new MoveServer(name, shards.url(name)),
-                    MoveSettings.DEFAULT,
-                    new MoveListener() {});
-            for (int round = 0; round < rounds; round++) {
-                boolean isThere = round % 2 == 1;
-                ShardSet moving = ShardSet.parse("1,2");
-                Move move = mover.record(isThere ? "db2" : "db1", isThere ? "db1" : "db2", moving, "a test");
-                mover.follow(move.id());
-                mover.cutOver(move.id(), moving);
-                ShardSet back = ShardSet.parse("2");
-                mover.reverse(move.id(), back);
-                mover.cutOver(move.id(), back);
-                mover.complete(move.id());
-                eachRound.run();
-            }
-        } finally {
-            written.set(true);
-        }
-        for (Thread writer : writers) {
-            writer.join(TimeUnit.MINUTES.toMillis(5));
-            assertThat(writer.isAlive()).isFalse();
-        }
-        assertThat(failed).isFalse();
-        for (int shard = 0; shard < SHARDS; shard++) {
-            run(router, shard, "INSERT INTO ${shard.schema}.account (uid, note) VALUES (%s, 'end')".formatted(shard));
-        }
-    }
-
-    private static Thread writer(ShardRouter router, AtomicBoolean written) {
-        return new Thread(() -> {
-            try {
-                write(router, written);
-            } catch (SQLException | InterruptedException e) {
-                throw new IllegalStateException(e);
-            }
-        });
-    }
-
-    private static void write(ShardRouter router, AtomicBoolean written) throws SQLException, InterruptedException {
-        Random random = new Random();
-        while (!written.get()) {
-            String some = "(SELECT id FROM ${shard.schema}.account ORDER BY random() LIMIT 1)";
-            int shard = random.nextInt(SHARDS);
-            run(
-                    router,
-                    shard,
-                    switch (random.nextInt(5)) {
-                        case 0, 1 ->
-                            "INSERT INTO ${shard.schema}.account (uid, note) SELECT %s, 'new' FROM generate_series(1, 3)"
-                                    .formatted(shard);
-                        case 2 -> "UPDATE ${shard.schema}.account SET balance = balance + 1 WHERE id = " + some;
-                        case 3 ->
-                            "INSERT INTO ${shard.schema}.tag SELECT id, 'a' FROM ${shard.schema}.account ORDER BY random() LIMIT 1 ON CONFLICT DO NOTHING";
-                        default -> "DELETE FROM ${shard.schema}.account WHERE id = " + some;
-                    });
-            TimeUnit.MILLISECONDS.sleep(5);
-        }
-    }
-
-    private static void run(ShardRouter router, int shard, String sql) throws SQLException {
-        router.run((long) shard, tx -> {
-            try (Statement statement = tx.connection().createStatement()) {
-                statement.execute(tx.sql(sql));
-            }
-        });
     }
 
     /** Compares all rows with those of the shards. */
