@@ -308,6 +308,19 @@ class DeployWhileMovingTest {
                 .isInstanceOf(ShardflakeException.class)
                 .hasMessageContaining(
                         "changeset accounts.sql::c2::ann changes the type of a column, which rewrites its table, and shard 1 is being moved by move 1. No shard was changed");
+        Files.writeString(changelog, beginning + """
+
+                        --changeset ann:asked
+                        --preconditions onFail:MARK_RAN
+                        --precondition-sql-check expectedResult:0 SELECT count(*) FROM ${shard.schema}.account
+                        ALTER TABLE account ADD COLUMN place text;
+                        """);
+        assertThatThrownBy(this::deployNow)
+                .hasMessageContaining(
+                        "changeset accounts.sql::asked::ann has preconditions, which the two servers may answer differently, and shard 1 is being moved by move 1. No shard was changed")
+                .extracting(e -> ((ShardflakeException) e).hint())
+                .asString()
+                .contains("deploy it when the move is done");
         Files.writeString(changelog, beginning);
         add("ALTER TABLE account ADD COLUMN at timestamptz DEFAULT 'now'"); // as only its effect shows
 

@@ -33,7 +33,7 @@ import org.shardflake.install.Installation;
 import org.shardflake.router.ShardRouter;
 
 /**
- * Each kind of statement, deployed at some phase of a move, by commands and on servers that are killed: shard and copy stay alike, the application
+ * Each kind of statement, deployed at some phase of a move from its copying to its end, by commands and on servers that are killed: shard and copy stay alike, the application
  * sees no error of it, and what cannot be done changes nothing.
  */
 @Tag("full")
@@ -204,11 +204,15 @@ class DeploymentMatrixIT {
 
     @Test
     void commandsAreKilled() throws Exception {
-        Move move = mover.follow(mover.record("db1", "db2", MOVING, "").id());
+        Move move = mover.record("db1", "db2", MOVING, "");
+        List<String> statements = shuffled();
+        int last = statements.size() - 1;
         try (ShardRouter router = shards.router().build();
                 AccountLoad load = AccountLoad.start(router, ShardSet.range(0, 3), 2, 5)) {
             load.awaitMore(50);
-            walk(shuffled(), true, move.id(), load, sql -> {
+            whileDeploying(statements.get(0), () -> mover.follow(move.id()));
+            assertAlike(statements.get(0));
+            walk(statements.subList(1, last), true, move.id(), load, sql -> {
                 if (random.nextInt(4) == 0) {
                     kill();
                     if (random.nextBoolean()) {
@@ -217,11 +221,33 @@ class DeploymentMatrixIT {
                 }
                 finish(sql);
             });
-            end(move.id());
+            end(move.id(), statements.get(last));
             load.close();
             assertThat(load.failures()).isEmpty();
             assertThat(load.compare(shards)).isEmpty();
         }
+    }
+
+    /** Something that a move does while a changeset is deployed, by a command that is killed and by the next. */
+    private void whileDeploying(String sql, Runnable step) throws Exception {
+        add(Files.readString(changelog), sql);
+        CompletableFuture<Void> deploying = CompletableFuture.runAsync(() -> {
+            try {
+                kill();
+                finish(sql);
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        for (int attempt = 1; ; attempt++) {
+            try {
+                step.run();
+                break;
+            } catch (ShardflakeException e) { // One waits for the other, but not forever.
+                assertThat(attempt).as("%s: %s", sql, e).isLessThan(10);
+            }
+        }
+        deploying.get(5, TimeUnit.MINUTES);
     }
 
     @Test
@@ -230,13 +256,14 @@ class DeploymentMatrixIT {
         try (ShardRouter router = shards.router().build();
                 AccountLoad load = AccountLoad.startWithOutages(router, ShardSet.range(0, 3), 2, 5)) {
             load.awaitMore(50);
-            walk(shuffled().subList(0, 14), false, move.id(), load, sql -> {
+            List<String> statements = shuffled();
+            walk(statements.subList(0, 14), false, move.id(), load, sql -> {
                 if (random.nextInt(4) == 0) {
                     crashWhileDeploying();
                 }
                 finish(sql);
             });
-            end(move.id());
+            end(move.id(), statements.get(14));
             load.close();
             assertThat(load.failures()).isEmpty();
             assertThat(load.compare(shards)).isEmpty();
@@ -307,21 +334,21 @@ class DeploymentMatrixIT {
         return now.shard(shard).server().equals(now.target());
     }
 
-    private void end(long move) throws Exception {
+    private void end(long move, String sql) throws Exception {
         if (random.nextBoolean()) {
             mover.cutOver(
                     move,
                     ShardSet.of(MOVING.stream()
                             .filter(shard -> !onTarget(move, shard))
                             .toArray()));
-            mover.complete(move);
+            whileDeploying(sql, () -> mover.complete(move));
         } else {
             for (int shard : MOVING.stream().toArray()) {
                 if (onTarget(move, shard)) {
                     turn(move, shard);
                 }
             }
-            mover.cancel(move, Mover.End.BACK);
+            whileDeploying(sql, () -> mover.cancel(move, Mover.End.BACK));
         }
         ShardMap map = shards.catalog().load();
         for (int shard : MOVING.stream().toArray()) {
