@@ -4,6 +4,7 @@
  */
 package org.shardflake.cdc;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -15,6 +16,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -24,6 +26,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -33,6 +36,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -197,6 +201,97 @@ class ChangeReaderIT {
         System.out.printf(
                 "%s cutovers, %s reverses, %s writes, %s snapshots of %s shards, %s crashes%n",
                 cutOver, reversed, written, snapshots, SHARDS, crashes);
+    }
+
+    /** Prints how long after the longest write of each cutover, which waited for the pause, the reader has it. */
+    @Test
+    @Tag("full")
+    void changesArriveSoonAfterACutover() throws Exception {
+        int cutovers = Integer.getInteger("cdc.delays", 10);
+        Map<String, Long> begun = new ConcurrentHashMap<>();
+        Map<String, Long> done = new ConcurrentHashMap<>();
+        Map<String, Long> read = new ConcurrentHashMap<>();
+        AtomicBoolean stopped = new AtomicBoolean();
+        ExecutorService threads = Executors.newCachedThreadPool();
+        List<Long> starts = new ArrayList<>();
+        try (ShardRouter router = router();
+                ChangeReader reader = ChangeReader.begin(shards.catalogUrl(), server -> url(server.name()), NAME)) {
+            Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+            ShardSet moving = ShardSet.of(1);
+            Move move =
+                    mover.follow(mover.record("db1", "db2", moving, "a test").id());
+            Future<?> writer = threads.submit(() -> {
+                for (int i = 0; !stopped.get(); i++) {
+                    String note = "n" + i;
+                    begun.put(note, System.nanoTime());
+                    router.run(1L, tx -> {
+                        try (var statement = tx.connection().createStatement()) {
+                            statement.execute(tx.sql("INSERT INTO ${shard.schema}.account (uid, note) VALUES (1, '%s')"
+                                    .formatted(note)));
+                        }
+                    });
+                    done.put(note, System.nanoTime());
+                }
+                return true;
+            });
+            Future<?> reading = threads.submit(() -> {
+                while (!writer.isDone() || read.size() < begun.size()) {
+                    reader.poll(Duration.ofMillis(100))
+                            .ifPresent(change -> read.put(change.row().get("note"), System.nanoTime()));
+                }
+                return true;
+            });
+            for (int i = 0; i < cutovers; i++) {
+                TimeUnit.MILLISECONDS.sleep(300);
+                starts.add(System.nanoTime());
+                if (i % 2 == 0) {
+                    mover.cutOver(move.id(), moving);
+                } else {
+                    mover.reverse(move.id(), moving);
+                }
+                TimeUnit.MILLISECONDS.sleep(300);
+            }
+            stopped.set(true);
+            writer.get(1, TimeUnit.MINUTES);
+            reading.get(1, TimeUnit.MINUTES);
+        } finally {
+            stopped.set(true);
+            threads.shutdownNow();
+        }
+        assertThat(read.keySet()).isEqualTo(begun.keySet());
+        List<Long> pauses = new ArrayList<>();
+        List<Long> added = new ArrayList<>();
+        for (int i = 0; i < cutovers; i++) {
+            long from = starts.get(i);
+            long to = i + 1 < cutovers ? starts.get(i + 1) : Long.MAX_VALUE;
+            String longest = begun.entrySet().stream()
+                    .filter(write -> write.getValue() >= from && write.getValue() < to)
+                    .map(Map.Entry::getKey)
+                    .max(Comparator.comparing(note -> between(begun, done, note)))
+                    .orElseThrow();
+            pauses.add(between(begun, done, longest));
+            added.add(between(done, read, longest));
+        }
+        System.out.printf(
+                "%s writes, %s cutovers; ms at p50, p90 and most: from the end of any write to its reading %s; longest write of each cutover %s; from its end to its reading %s%n",
+                read.size(),
+                cutovers,
+                quantiles(read.keySet().stream()
+                        .map(note -> between(done, read, note))
+                        .toList()),
+                quantiles(pauses),
+                quantiles(added));
+    }
+
+    private static long between(Map<String, Long> from, Map<String, Long> to, String note) {
+        return requireNonNull(to.get(note)) - requireNonNull(from.get(note));
+    }
+
+    private static String quantiles(List<Long> nanos) {
+        List<Long> sorted = nanos.stream().sorted().toList();
+        return Stream.of(0.5, 0.9, 1.0)
+                .map(part -> "%.1f".formatted(sorted.get((int) Math.ceil(part * sorted.size()) - 1) / 1e6))
+                .collect(Collectors.joining(" "));
     }
 
     private ShardRouter router() {
