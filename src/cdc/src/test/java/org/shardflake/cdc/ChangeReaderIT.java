@@ -231,6 +231,7 @@ class ChangeReaderIT {
                         }
                     });
                     done.put(note, System.nanoTime());
+                    TimeUnit.MILLISECONDS.sleep(2); // So that the reader always has time to spare.
                 }
                 return true;
             });
