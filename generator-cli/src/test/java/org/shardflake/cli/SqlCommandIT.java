@@ -198,6 +198,20 @@ class SqlCommandIT {
                 error: statement 2 cannot be run in the transaction of a shard: it begins with COMMIT
                 hint: each shard has a transaction of its own, which begins and ends around all statements
                 """, "sql", "--write", "--all-shards", "DELETE FROM photo; COMMIT");
+        refuses(
+                ExitCodes.USAGE,
+                "error: --dry-run, --keep-going, --run, --parallelism and --pause are for --write\n",
+                "sql",
+                "SELECT 1",
+                "--parallelism=4");
+        refuses(
+                ExitCodes.USAGE,
+                "error: --count, --sum, --limit, --deadline, --partial and --with-shard are for queries, not for --write\n",
+                "sql",
+                "--write",
+                "--all-shards",
+                "--deadline=1m",
+                "DELETE FROM photo");
         Result unknown = installation.launch("sql", "SELECT * FROM nothing");
         assertThat(unknown.exitCode()).isEqualTo(ExitCodes.FAILURE);
         assertThat(unknown.err()).contains("relation \"nothing\" does not exist");

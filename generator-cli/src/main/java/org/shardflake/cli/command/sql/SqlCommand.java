@@ -115,10 +115,9 @@ public final class SqlCommand implements Callable<Integer> {
     @Option(
             names = "--deadline",
             paramLabel = "DURATION",
-            defaultValue = "1m",
             converter = DurationConverter.class,
-            description = "How long a query may take in all, such as 500ms, 10s or 5m (default: ${DEFAULT-VALUE}).")
-    private Duration deadline;
+            description = "How long a query may take in all, such as 500ms, 10s or 5m (default: 1m).")
+    private @Nullable Duration deadline;
 
     @Option(
             names = "--partial",
@@ -141,17 +140,15 @@ public final class SqlCommand implements Callable<Integer> {
     @Option(
             names = "--parallelism",
             paramLabel = "N",
-            defaultValue = "4",
-            description = "How many shards are written at a time: 1 to 100 (default: ${DEFAULT-VALUE}).")
-    private int parallelism;
+            description = "How many shards are written at a time: 1 to 100 (default: 4).")
+    private @Nullable Integer parallelism;
 
     @Option(
             names = "--pause",
             paramLabel = "DURATION",
-            defaultValue = "0ms",
             converter = DurationConverter.class,
-            description = "How long each of them pauses between two shards (default: ${DEFAULT-VALUE}).")
-    private Duration pause;
+            description = "How long each of them pauses between two shards (default: 0ms).")
+    private @Nullable Duration pause;
 
     @Option(names = "--keep-going", description = "Write in the other shards when one fails, instead of stopping.")
     private boolean keepGoing;
@@ -180,7 +177,7 @@ public final class SqlCommand implements Callable<Integer> {
         if (!write) {
             catalog.onlyReads();
         }
-        try (ShardRouter router = SqlRouter.open(catalog, write ? parallelism : 2)) {
+        try (ShardRouter router = SqlRouter.open(catalog, write ? settings.parallelism() : 2)) {
             ShardSet shards = choice == null ? ShardChoice.all(router.map()) : choice.of(router.map());
             if (write) {
                 return write(router, script, shards, settings);
@@ -207,12 +204,12 @@ public final class SqlCommand implements Callable<Integer> {
                     "--write needs to know in which shards",
                     "--all-shards, or some with --shards, --server, --uid, --id or --key");
         }
-        if (write && (total != null || limit != null || partial || withShard)) {
+        if (write && (total != null || limit != null || deadline != null || partial || withShard)) {
             throw CliException.usage(
-                    "--count, --sum, --limit, --partial and --with-shard are for queries, not for --write");
+                    "--count, --sum, --limit, --deadline, --partial and --with-shard are for queries, not for --write");
         }
-        if (!write && (dryRun || keepGoing || !run.isEmpty())) {
-            throw CliException.usage("--dry-run, --keep-going and --run are for --write");
+        if (!write && (dryRun || keepGoing || !run.isEmpty() || parallelism != null || pause != null)) {
+            throw CliException.usage("--dry-run, --keep-going, --run, --parallelism and --pause are for --write");
         }
         if (limit != null && limit < 1) {
             throw CliException.usage("the limit is %s, allowed: 1 or more".formatted(limit));
@@ -237,7 +234,7 @@ public final class SqlCommand implements Callable<Integer> {
 
     private int read(ShardRouter router, String query, ShardSet shards) {
         RowsWriter rows = new RowsWriter(spec.commandLine().getOut(), output.format());
-        SqlRead read = new SqlRead(router, shards, deadline, partial);
+        SqlRead read = new SqlRead(router, shards, deadline == null ? Duration.ofMinutes(1) : deadline, partial);
         if (total == null) {
             read.rows(query, withShard, limit, rows);
         } else {
@@ -304,7 +301,8 @@ public final class SqlCommand implements Callable<Integer> {
 
     private ScriptSettings settings() {
         try {
-            return new ScriptSettings(run, parallelism, pause, keepGoing);
+            return new ScriptSettings(
+                    run, parallelism == null ? 4 : parallelism, pause == null ? Duration.ZERO : pause, keepGoing);
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }
