@@ -203,6 +203,7 @@ final class PageClient implements AutoCloseable {
         String schema = String.format(Locale.ROOT, "shard_%04d", shard);
         long begun = System.nanoTime();
         long wait = 2;
+        long waitForServer = 2;
         String refusedBy = "";
         while (true) {
             PlacedShards used = map;
@@ -215,6 +216,8 @@ final class PageClient implements AutoCloseable {
                 }
                 if (isLost(e)) {
                     repeated.incrementAndGet();
+                    pause(waitForServer);
+                    waitForServer = Math.min(2 * waitForServer, 1000);
                     continue;
                 }
                 boolean isMissing = MISSING.contains(e.getSQLState());
