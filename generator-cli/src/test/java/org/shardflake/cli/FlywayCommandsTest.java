@@ -156,6 +156,13 @@ class FlywayCommandsTest {
                         .err())
                 .contains("flyway: lacks the directory of the migrations, as in flyway:db/migration");
         assertThat(installation
+                        .launch("schema", "deploy", "--changelog=" + directory)
+                        .err())
+                .isEqualTo("""
+                        error: cannot read changelog %1$s: it is a directory
+                        hint: for the migrations of Flyway in it, write flyway:%1$s
+                        """.formatted(directory));
+        assertThat(installation
                         .launch("schema", "deploy", "--changelog=flyway:" + directory.resolve("absent"))
                         .err())
                 .contains("there is no directory ", "absent");
@@ -208,7 +215,8 @@ class FlywayCommandsTest {
         installation.execute(2, """
                 CREATE TABLE flyway_schema_history (installed_rank int PRIMARY KEY, version text, description text, type text, script text, checksum int,
                     installed_by text, installed_on timestamp, execution_time int, success boolean);
-                INSERT INTO flyway_schema_history VALUES (1, '1', 'account', 'SQL', 'V1__account.sql', %s, '', now(), 1, true);
+                INSERT INTO flyway_schema_history VALUES (1, '1', 'account', 'SQL', 'V1__account.sql', %s, '', now(), 1, true),
+                    (2, NULL, 'outside', 'SQL', 'R__outside.sql', 7, '', now(), 1, true);
                 CREATE TABLE databasechangelog (id text, author text, filename text, orderexecuted int);
                 INSERT INTO databasechangelog VALUES ('2', 'ann', 'db/app.sql', 1);
                 %s
@@ -228,7 +236,7 @@ class FlywayCommandsTest {
 
         String history = "--flyway-history=" + plans.resolve("adoption.flyway.yaml");
         assertThat(launch("schema", "deploy", history).err()).isEqualTo("""
-                error: shard 0 on server db1: it has none of the tables that this history is about (and 7 more)
+                error: shard 0 on server db1: it has none of the tables that this history is about (and 15 more)
                 hint: deploy the planned changelog to it first: shardflake schema deploy --changelog FILE
                 """);
         String changelog = "--changelog=" + plans.resolve("shards.sql");
@@ -244,6 +252,21 @@ class FlywayCommandsTest {
                 .contains("broken: success of migration 1 is null, and must be true or false")
                 .contains("hint: name the file that ends with .flyway.yaml, which shardflake adopt plan wrote");
 
+        assertThat(launch("schema", "deploy", history).err()).isEqualTo("""
+                error: shard 0 on server db1: Detected applied migration not resolved locally: outside (and 7 more)
+                hint: put its file back; if it is about a table that stays outside of the shards, remove its line from the file of the history
+                """);
+        Path applied = plans.resolve("adoption.flyway.yaml");
+        Files.write(
+                applied,
+                Files.readAllLines(applied).stream()
+                        .filter(line -> !line.contains("R__outside"))
+                        .toList());
+        assertThat(installation
+                        .launch("adopt", "plan", "--from=" + from, "--file=" + plan, "--rewrite")
+                        .out())
+                .contains("the files are up to date");
+
         write("V2__later.sql", "ALTER TABLE account ADD COLUMN later int;");
         assertThat(launch("schema", "deploy", history, "--dry-run", "--shards=7")
                         .out())
@@ -256,10 +279,87 @@ class FlywayCommandsTest {
                         ALTER TABLE account ADD COLUMN later int;
                         SELECT shardflake.complete_tables(7);
                         """);
-        assertThat(launch("schema", "deploy", history).exitCode()).isZero();
+        // Shard 0 has a copy that follows it, and shard 1 has been cut over and is followed from where it was.
+        for (String[] step : List.of(
+                new String[] {"move", "start", "--shards=0-1", "--to=db2"},
+                new String[] {"move", "cutover", "1", "--shards=1"})) {
+            Result moved = installation.launch(step);
+            assertThat(moved.exitCode()).as(moved.toString()).isZero();
+        }
+        Result taken = launch("schema", "deploy", history);
+        assertThat(taken.exitCode()).as(taken.toString()).isZero();
+        for (String[] step : List.of(
+                new String[] {"move", "cutover", "1"},
+                new String[] {"move", "reverse", "1", "--shards=1"},
+                new String[] {"move", "cancel", "1", "--keep-moved", "--yes"})) {
+            Result moved = installation.launch(step);
+            assertThat(moved.exitCode()).as(moved.toString()).isZero();
+        }
+        assertThat(installation.launch("map", "locate", "--shard=0").out()).contains("db2");
         assertThat(launch("schema", "status").out()).contains("flyway::2::later", "no shard lacks a changeset of");
+        assertThat(launch("schema", "deploy").out()).isEqualTo("""
+                SERVER  SHARDS  DEPLOYED  UP TO DATE  FAILED
+                db1     3       0         3           0
+                db2     5       0         5           0
+                """);
         write("V1__account.sql", account + " ");
         assertThat(launch("schema", "deploy").err())
-                .startsWith("error: shard 0 on server db1: Migration checksum mismatch for migration version 1;");
+                .startsWith("error: shard 1 on server db1: Migration checksum mismatch for migration version 1;");
+    }
+
+    @Test
+    void ofSeveralHistoriesOneIsTakenOver(@TempDir Path plans) throws IOException, SQLException {
+        installation.execute(2, """
+                CREATE SCHEMA billing;
+                CREATE TABLE flyway_schema_history (installed_rank int PRIMARY KEY, version text, description text, type text, script text, checksum int,
+                    installed_by text, installed_on timestamp, execution_time int, success boolean);
+                CREATE TABLE schema_version (LIKE flyway_schema_history);
+                CREATE TABLE billing.flyway_schema_history (LIKE flyway_schema_history);
+                INSERT INTO schema_version VALUES (1, '1', 'account', 'SQL', 'V1__account.sql', 7, '', now(), 1, true);
+                INSERT INTO flyway_schema_history TABLE schema_version;
+                INSERT INTO flyway_schema_history VALUES (2, '2', 'note', 'SQL', 'V2__note.sql', 8, '', now(), 1, true);
+                CREATE TABLE account (uid bigint PRIMARY KEY, name text);
+                CREATE TABLE note (id uuid PRIMARY KEY, uid bigint NOT NULL REFERENCES account);
+                """);
+        Path plan = plans.resolve("adoption.yaml");
+        Path applied = plans.resolve("adoption.flyway.yaml");
+        List<String> planning =
+                List.of("adopt", "plan", "--from=" + postgres.database(2).uri(), "--key=account.uid", "--file=" + plan);
+
+        // The table of before Flyway 5 has nothing that the later one lacks; an empty one neither.
+        assertThat(plan(planning).out())
+                .contains(
+                        "Flyway's history, public.schema_version, whose last version is 1",
+                        "shards have one history, and take over that of public.flyway_schema_history");
+        assertThat(Files.readString(applied)).contains("table: public.flyway_schema_history", "V2__note.sql");
+
+        installation.execute(
+                2,
+                "INSERT INTO billing.flyway_schema_history VALUES (1, '1', 'bill', 'SQL', 'V1__bill.sql', 9, '', now(), 1, true)");
+        assertThat(plan(planning).exitCode()).isZero();
+        assertThat(Files.readString(applied)).contains("table: public.flyway_schema_history"); // as before
+        Files.delete(applied);
+        assertThat(plan(planning).out())
+                .contains(
+                        "to have them take over this one: shardflake adopt plan --from URL --flyway-history billing.flyway_schema_history");
+        assertThat(applied).doesNotExist();
+        assertThat(plan(planning, "--flyway-history=billing.flyway_schema_history")
+                        .exitCode())
+                .isZero();
+        assertThat(Files.readString(applied)).contains("V1__bill.sql").doesNotContain("V2__note.sql");
+        assertThat(plan(planning, "--flyway-history=public.flyway_schema_history")
+                        .out())
+                .contains(
+                        "it has the history of billing.flyway_schema_history; to have that of public.flyway_schema_history in its place, remove this file");
+        assertThat(plan(planning, "--flyway-history=account")).isEqualTo(new Result(2, "", """
+                error: account is not a history of Flyway's; the database has billing.flyway_schema_history, public.flyway_schema_history, public.schema_version
+                hint: name the table with its schema, as in public.flyway_schema_history
+                """));
+    }
+
+    private Result plan(List<String> arguments, String... more) {
+        List<String> all = new ArrayList<>(arguments);
+        all.addAll(List.of(more));
+        return installation.launch(all.toArray(String[]::new));
     }
 }

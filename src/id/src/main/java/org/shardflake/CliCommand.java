@@ -22,6 +22,7 @@ public final class CliCommand implements Serializable {
     public static final CliCommand ADOPT_KEY = form("adopt TABLE --key COLUMN --from URL");
     public static final CliCommand ADOPT_FINISH = form("adopt TABLE --from URL --finish");
     public static final CliCommand ADOPT_CANCEL = form("adopt TABLE --from URL --cancel");
+    public static final CliCommand ADOPT_PLAN_HISTORY = form("adopt plan --from URL --flyway-history TABLE");
     public static final CliCommand ADOPT_REOPEN = form("adopt TABLE --from URL --reopen");
     public static final CliCommand ADOPT_RUN = form("adopt run --plan FILE --from URL");
     public static final CliCommand ADOPT_CUTOVER = form("adopt cutover --plan FILE --from URL --percent N");

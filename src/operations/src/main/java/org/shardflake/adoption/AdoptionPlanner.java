@@ -14,8 +14,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.adoption.AdoptionPlan.Changelogs;
@@ -56,9 +59,9 @@ public final class AdoptionPlanner {
      * A proposed plan, with the definitions in the database and the migrations applied there.
      *
      * @param plan made of the assessment alone
-     * @param applied Flyway's histories
+     * @param applied Flyway's history that shards take over
      */
-    record Proposal(AdoptionPlan plan, SourceCatalog catalog, List<AppliedMigrations> applied) {}
+    record Proposal(AdoptionPlan plan, SourceCatalog catalog, Optional<AppliedMigrations> applied) {}
 
     /**
      * Makes a plan.
@@ -67,11 +70,18 @@ public final class AdoptionPlanner {
      * @param key the sharding key, as {@link Assessment.Key#name()} writes it; null to propose one
      * @param statements SQL statements of the application, with semicolons between them; null for those of pg_stat_statements
      * @param changelogs where the changelogs will be
+     * @param history chooses from Flyway's histories the one that shards take over
      * @throws ShardflakeException if there is no such key, or if no key can be proposed
      */
-    static Proposal propose(ServerUrl url, @Nullable String key, @Nullable String statements, Changelogs changelogs) {
+    static Proposal propose(
+            ServerUrl url,
+            @Nullable String key,
+            @Nullable String statements,
+            Changelogs changelogs,
+            Function<List<AppliedMigrations>, Optional<AppliedMigrations>> history) {
         List<AppliedMigrations> before =
                 Sql.translating(() -> Sql.with(url.connect("shardflake adopt plan"), AdoptionPlanner::applied));
+        Optional<AppliedMigrations> chosen = history.apply(before);
         Assessment assessment = Assessor.assess(url, key, statements);
         return Sql.translating(() -> {
             try (Connection connection = url.connect("shardflake adopt plan");
@@ -89,7 +99,7 @@ public final class AdoptionPlanner {
                             null);
                 }
                 return new Proposal(
-                        new AdoptionPlanner(assessment, catalog, changelogs).plan(applied), catalog, applied);
+                        new AdoptionPlanner(assessment, catalog, changelogs).plan(applied, chosen), catalog, chosen);
             }
         });
     }
@@ -103,7 +113,7 @@ public final class AdoptionPlanner {
         return List.copyOf(applied);
     }
 
-    private AdoptionPlan plan(List<AppliedMigrations> applied) {
+    private AdoptionPlan plan(List<AppliedMigrations> applied, Optional<AppliedMigrations> chosen) {
         for (Assessment.Table table : assessment.tables()) {
             TableName name = TableName.parse(table.name());
             if (catalog.tables().containsKey(name)) {
@@ -124,14 +134,16 @@ public final class AdoptionPlanner {
                 .filter(one -> !one.problem().startsWith("functions:")
                         && !one.problem().startsWith("Flyway's history"))
                 .forEach(one -> leftOut.add(null, one.problem(), one.remedy()));
-        applied.forEach(
-                history -> leftOut.add(
-                        null,
-                        "Flyway's history, %s, whose last version is %s"
-                                .formatted(history.table(), history.last().orElse("none")),
-                        applied.size() == 1
+        applied.forEach(history -> leftOut.add(
+                null,
+                "Flyway's history, %s, whose last version is %s"
+                        .formatted(history.table(), history.last().orElse("none")),
+                chosen.map(its -> its.equals(history)
                                 ? "the table stays; shards take over what it has from the file that ends with .flyway.yaml, before they get later migrations"
-                                : "the table stays, and shards have one history: write later changes into the changelog of the shards' tables"));
+                                : "the table stays; shards have one history, and take over that of %s"
+                                        .formatted(its.table()))
+                        .orElse("the table stays; shards have one history; to have them take over this one: %s"
+                                .formatted(CliCommand.ADOPT_PLAN_HISTORY.with("URL", history.table())))));
         return new AdoptionPlan(
                 new Source(assessment.database(), schemas),
                 key(all),

@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -55,7 +56,8 @@ public final class PlanFiles {
      *
      * @param written the files that were written, with what is in them
      * @param kept what would be made otherwise than the files have it, and was left as it is
-     * @param history the file with what Flyway had applied when the changelogs were made; none if the database has no history of Flyway's, or several
+     * @param history the file with what Flyway had applied when the changelogs were made; none if the database has no history of Flyway's, or
+     *     several of which none was chosen
      */
     public record Report(AdoptionPlan plan, List<String> written, List<String> kept, Optional<Path> history) {
 
@@ -84,6 +86,17 @@ public final class PlanFiles {
      * @throws ShardflakeException if a file is not as it should be, or nothing can be planned; nothing was written
      */
     public Report plan(ServerUrl url, @Nullable String key, @Nullable String statements) throws IOException {
+        return plan(url, key, statements, null);
+    }
+
+    /**
+     * The same for a database with several histories of Flyway's.
+     *
+     * @param history the table of the one that shards take over, such as {@code public.flyway_schema_history}; null for the one of the existing file,
+     *     or the one that has all versions of the others
+     */
+    public Report plan(ServerUrl url, @Nullable String key, @Nullable String statements, @Nullable String history)
+            throws IOException {
         Map<String, ?> made = Files.exists(madeFile()) ? mapping(madeFile()) : Map.of();
         AdoptionPlan existing = Files.exists(file) ? read(file) : null;
         if (existing != null) {
@@ -97,7 +110,10 @@ public final class PlanFiles {
                         existing.changelogs().reference() == null
                                 ? relative("reference.sql")
                                 : existing.changelogs().reference());
-        AdoptionPlanner.Proposal proposal = AdoptionPlanner.propose(url, wanted, statements, names);
+        Path historyFile = besides(".flyway.yaml");
+        @Nullable AppliedMigrations taken = Files.exists(historyFile) ? history(historyFile) : null;
+        AdoptionPlanner.Proposal proposal =
+                AdoptionPlanner.propose(url, wanted, statements, names, all -> chosen(all, history, taken));
         // What is left out follows from the plan, and is part of it.
         AdoptionPlan tables = merged(new PlanMerge(), made, existing, proposal.plan(), proposal);
         ChangelogWriter writer = new ChangelogWriter(proposal.catalog(), tables);
@@ -113,16 +129,13 @@ public final class PlanFiles {
         Map<String, Object> digests = new LinkedHashMap<>();
         Map<Path, String> texts = new LinkedHashMap<>();
         Map<String, Object> madeDigests = mapping(made.get("changesets"));
-        Path historyFile = besides(".flyway.yaml");
-        boolean isOlder = isOlder(historyFile, proposal.applied());
+        boolean isOlder = taken != null
+                && proposal.applied().filter(its -> its.isOtherThan(taken)).isPresent();
         add(texts, digests, madeDigests, plan.changelogs().shards(), shards, !isOlder || mayRewrite);
         if (plan.changelogs().reference() != null) {
             add(texts, digests, madeDigests, plan.changelogs().reference(), reference, true);
         }
-        boolean hasHistory = proposal.applied().size() == 1;
-        if (hasHistory) {
-            addHistory(texts, historyFile, proposal.applied().get(0), isOlder);
-        }
+        proposal.applied().ifPresent(applied -> addHistory(texts, historyFile, taken, applied, isOlder));
         texts.put(file.resolveSibling(AdoptionPlanFile.SCHEMA_FILE), AdoptionPlanFile.schema());
         texts.put(file, AdoptionPlanFile.format(plan));
         Map<String, Object> now = new LinkedHashMap<>();
@@ -138,23 +151,54 @@ public final class PlanFiles {
         for (Map.Entry<Path, String> text : texts.entrySet()) {
             write(text.getKey(), text.getValue());
         }
-        return new Report(plan, written, kept, Optional.of(historyFile).filter(its -> hasHistory && Files.exists(its)));
+        return new Report(
+                plan,
+                written,
+                kept,
+                Optional.of(historyFile).filter(its -> proposal.applied().isPresent() && Files.exists(its)));
     }
 
-    /** Whether Flyway has applied migrations since the file was written. Line ends may differ: Git changes them. */
-    private static boolean isOlder(Path path, List<AppliedMigrations> applied) throws IOException {
+    private static AppliedMigrations history(Path path) throws IOException {
         try {
-            return applied.size() == 1
-                    && Files.exists(path)
-                    && !AppliedMigrations.read(path).equals(applied.get(0));
+            return AppliedMigrations.read(path);
         } catch (IllegalArgumentException e) {
             throw invalid(e);
         }
     }
 
+    private static Optional<AppliedMigrations> chosen(
+            List<AppliedMigrations> all, @Nullable String table, @Nullable AppliedMigrations before) {
+        if (table == null) {
+            return all.stream()
+                    .filter(its -> before != null && its.table().equals(before.table()))
+                    .findFirst()
+                    .or(() -> AppliedMigrations.chosen(all));
+        }
+        return Optional.of(all.stream()
+                .filter(its -> its.table().equals(table))
+                .findFirst()
+                .orElseThrow(() -> new ShardflakeException(
+                        Kind.USAGE,
+                        all.isEmpty()
+                                ? "%s is not a history of Flyway's; the database has none".formatted(table)
+                                : "%s is not a history of Flyway's; the database has %s"
+                                        .formatted(
+                                                table,
+                                                all.stream()
+                                                        .map(AppliedMigrations::table)
+                                                        .collect(Collectors.joining(", "))),
+                        "name the table with its schema, as in public.flyway_schema_history",
+                        null)));
+    }
+
     /** Adds Flyway's current history, unless the changelogs may be older than it: shards would then still need the later migrations. */
-    private void addHistory(Map<Path, String> texts, Path path, AppliedMigrations applied, boolean isOlder) {
-        boolean exists = Files.exists(path);
+    private void addHistory(
+            Map<Path, String> texts,
+            Path path,
+            @Nullable AppliedMigrations taken,
+            AppliedMigrations applied,
+            boolean isOlder) {
+        boolean exists = taken != null;
         if (exists && !isOlder) {
             return;
         }
@@ -164,6 +208,9 @@ public final class PlanFiles {
             kept.add(
                     "%s: the last version is now %s, and changesets that were edited may be older. Bring them up to date, remove this file, and make everything again"
                             .formatted(path, applied.last().orElse("none")));
+        } else if (taken != null && !taken.table().equals(applied.table())) {
+            kept.add("%s: it has the history of %s; to have that of %s in its place, remove this file"
+                    .formatted(path, taken.table(), applied.table()));
         } else if (exists) {
             kept.add(
                     "%s: Flyway has applied migrations since, which shards get by running them; the last version is now %s"

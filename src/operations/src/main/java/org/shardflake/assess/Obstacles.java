@@ -305,7 +305,7 @@ final class Obstacles {
                     "SELECT version FROM %s WHERE success AND version IS NOT NULL ORDER BY installed_rank DESC LIMIT 1"
                             .formatted(table),
                     "Flyway's history, " + table.replace("%", "%%") + ", whose last version is %s",
-                    "deploy the same migrations to the shards; until the rows are adopted, the old tables and the shards need the same versions");
+                    "the table stays; shards take over what it has by a file that comes with the plan, and until the rows are adopted, later migrations are deployed on both sides");
         }
         return found;
     }

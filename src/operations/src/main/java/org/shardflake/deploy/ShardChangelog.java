@@ -113,7 +113,9 @@ final class ShardChangelog implements AutoCloseable {
                     "cannot read changelog %s: %s"
                             .formatted(
                                     changelog, Files.exists(absolute) ? "it is a directory" : "there is no such file"),
-                    "name a file with a changelog of Liquibase, such as db/app.xml or db/app.sql");
+                    FlywayDirectory.hasMigrations(absolute)
+                            ? "for the migrations of Flyway in it, write flyway:" + changelog
+                            : "name a file with a changelog of Liquibase, such as db/app.xml or db/app.sql");
         }
         try {
             String file = directory.relativize(absolute).toString().replace('\\', '/');

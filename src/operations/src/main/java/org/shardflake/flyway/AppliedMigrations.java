@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.yaml.TextFile;
@@ -42,8 +43,10 @@ public record AppliedMigrations(String table, List<Applied> migrations) {
     /** The number of columns in {@link #COLUMNS}. */
     public static final int COLUMN_COUNT = 7;
 
-    private static final String HEAD =
-            "# What Flyway had applied when the changelogs of this plan were made. Keep it in version control, and do not edit it.\n";
+    private static final String HEAD = """
+            # What Flyway had applied when the changelogs of this plan were made. Keep it in version control. Remove lines only of repeatable
+            # migrations of tables that stay outside, whose files shards do not get.
+            """;
 
     /**
      * A line of Flyway's history.
@@ -200,6 +203,28 @@ public record AppliedMigrations(String table, List<Applied> migrations) {
         root.put("migrations", lines);
         return HEAD
                 + new Dump(DumpSettings.builder().setWidth(Integer.MAX_VALUE).build()).dumpToString(root);
+    }
+
+    /**
+     * The history that shards take over: the only one, or the one that has all versions of the others with the same checksums, as a table that was
+     * copied for a later version of Flyway.
+     */
+    public static Optional<AppliedMigrations> chosen(List<AppliedMigrations> all) {
+        List<AppliedMigrations> complete = all.stream()
+                .filter(one -> all.stream().allMatch(other -> one.taken().containsAll(other.taken())))
+                .toList();
+        return complete.size() == 1 ? Optional.of(complete.get(0)) : Optional.empty();
+    }
+
+    /** Whether this is another history than the one in a file, from which repeatable migrations may have been removed. */
+    public boolean isOtherThan(AppliedMigrations inFile) {
+        Set<Applied> those = Set.copyOf(inFile.migrations);
+        return !new AppliedMigrations(
+                        table,
+                        migrations.stream()
+                                .filter(applied -> applied.version().isPresent() || those.contains(applied))
+                                .toList())
+                .equals(inFile);
     }
 
     /** The latest version, if there is one. */

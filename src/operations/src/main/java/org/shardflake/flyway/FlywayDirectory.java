@@ -63,6 +63,19 @@ public final class FlywayDirectory {
         return new FlywayDirectory(directory, values, schema).read();
     }
 
+    /** Whether it is a directory with a file that has the name of a migration, at least. */
+    public static boolean hasMigrations(Path directory) {
+        try {
+            return Files.isDirectory(directory)
+                    && files(directory).stream()
+                            .anyMatch(file -> SQL_IN_OTHER_CASE
+                                    .matcher(String.valueOf(file.getFileName()))
+                                    .matches());
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     private List<FlywayMigration> read() throws IOException {
         List<FlywayMigration> migrations = new ArrayList<>();
         for (Path file : files(directory)) {

@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
@@ -29,6 +30,8 @@ public final class FlywayHistory {
     private static final Advice MISSING =
             Advice.of("put its file back: what a shard has had belongs to how it is made on another server");
 
+    private static final Advice MISSING_THERE = Advice.of(
+            "put its file back; if it is about a table that stays outside of the shards, remove its line from the file of the history");
     private static final Advice FAILED = Advice.of(
             "remove any half-completed changes from the old database, run Flyway's repair there, and plan again");
     private static final Advice HAS_SOME =
@@ -63,7 +66,7 @@ public final class FlywayHistory {
      */
     public static List<Problem> problems(
             Map<String, @Nullable String> had, List<FlywayMigration> migrations, FlywayOrder order) {
-        return new FlywayHistory(migrations, order).problems(had);
+        return new FlywayHistory(migrations, order).problems(had, had.keySet());
     }
 
     /** The problems that keep a shard from taking over the history of an old database and getting the remaining migrations. */
@@ -76,7 +79,7 @@ public final class FlywayHistory {
         applied.failed().forEach(what -> problems.add(new Problem(what, FAILED)));
         Map<String, @Nullable String> all = new LinkedHashMap<>(applied.checksums());
         all.putAll(had);
-        problems.addAll(problems(all, migrations, order));
+        problems.addAll(new FlywayHistory(migrations, order).problems(all, had.keySet()));
         if (had.keySet().containsAll(keys(applied))) {
             return problems;
         }
@@ -113,7 +116,8 @@ public final class FlywayHistory {
         return key.substring(PREFIX.length(), key.indexOf("::", PREFIX.length()));
     }
 
-    private List<Problem> problems(Map<String, @Nullable String> had) {
+    /** @param own keys of what the shard itself has had */
+    private List<Problem> problems(Map<String, @Nullable String> had, Set<String> own) {
         List<Problem> problems = new ArrayList<>();
         Optional<FlywayVersion> baseline = baseline(had);
         TreeMap<FlywayVersion, String> applied = new TreeMap<>();
@@ -125,7 +129,9 @@ public final class FlywayHistory {
                 applied.put(version.get(), description);
                 compare(version.get(), description, had.get(key)).ifPresent(problems::add);
             } else if (!repeatable.containsKey(description) && !isProgram(had.get(key))) {
-                problems.add(new Problem("Detected applied migration not resolved locally: " + description, MISSING));
+                problems.add(new Problem(
+                        "Detected applied migration not resolved locally: " + description,
+                        own.contains(key) ? MISSING : MISSING_THERE));
             }
         });
         versioned.forEach((version, migration) -> {

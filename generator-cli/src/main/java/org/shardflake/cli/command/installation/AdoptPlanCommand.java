@@ -39,7 +39,7 @@ import picocli.CommandLine.Spec;
         exitCodeList = {
             "0:the files are up to date, or what differs was edited, and is named",
             "1:the database cannot be reached, or a file cannot be written",
-            "2:the command line is wrong, or the database has no such key",
+            "2:the command line is wrong, or the database has no such key or history of Flyway's",
             "4:no key can be proposed, PostgreSQL is older than 12, or a file is invalid; nothing was written"
         },
         footer = {"", "Example: shardflake adopt plan --from postgresql://app@old/app --into db"})
@@ -79,6 +79,14 @@ public final class AdoptPlanCommand implements Runnable {
     private @Nullable Path into;
 
     @Option(
+            names = "--flyway-history",
+            paramLabel = "TABLE",
+            description =
+                    "The history of Flyway's that the shards take over if the database has several, such as public.flyway_schema_history"
+                            + " (default: the one of the existing plan, or the one that has all versions of the others).")
+    private @Nullable String history;
+
+    @Option(
             names = "--rewrite",
             description =
                     "Make changesets again that would now be made otherwise and were not edited. Only before they are"
@@ -94,7 +102,7 @@ public final class AdoptPlanCommand implements Runnable {
         Path directory = into == null ? file.toAbsolutePath().getParent() : into;
         try {
             PlanFiles.Report report = new PlanFiles(file, directory == null ? Path.of("") : directory, rewrite)
-                    .plan(Invocation.of(spec).url(from), key, given);
+                    .plan(Invocation.of(spec).url(from), key, given, history);
             output.print(facts(report), () -> text(report));
         } catch (IOException e) {
             throw FileFailure.explain("plan into", file.toString(), e);

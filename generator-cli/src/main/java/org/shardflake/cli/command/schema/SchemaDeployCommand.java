@@ -56,7 +56,7 @@ import picocli.CommandLine.Spec;
             "1:a server or the catalog cannot be reached, or the changelog cannot be read or is at fault; no shard was changed",
             "2:the command line is wrong, or --recreate was not confirmed",
             "3:some shards failed and are unchanged",
-            "4:there is no catalog, a changeset was edited, leaves its shard or cannot be deployed to a moving shard, a server has a newer function library, another deployment is running, or a missing shard is on another server or was deployed before; nothing was changed",
+            "4:there is no catalog, a changeset was edited, leaves its shard or cannot be deployed to a moving shard, a migration of Flyway is out of order or missing, a shard lacks the history of Flyway that others have or cannot take it over, a server has a newer function library, another deployment is running, or a missing shard is on another server or was deployed before; nothing was changed",
             "5:deployed, but shards differ from each other"
         },
         footer = {"", "Example: shardflake schema deploy --changelog db/app.xml --shards 7"})

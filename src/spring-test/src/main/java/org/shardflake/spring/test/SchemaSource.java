@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
@@ -21,6 +22,7 @@ import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.RowChecks;
+import org.shardflake.flyway.AppliedMigrations;
 import org.shardflake.flyway.FlywayOrder;
 import org.shardflake.install.Installation;
 import org.shardflake.server.ServerUrl;
@@ -33,10 +35,33 @@ import org.springframework.util.ResourceUtils;
  *
  * @param location {@code classpath:} and a path, or the path of a file below the working directory; or {@code flyway:} and the same for a directory
  * @param uidColumn the column that holds the uid, or empty
+ * @param history the location of the history that shards take over, for Flyway's migrations; or empty
  */
-record SchemaSource(String location, String uidColumn) {
+record SchemaSource(String location, String uidColumn, String history) {
 
     private static final String FLYWAY = "flyway:";
+
+    SchemaSource(String location, String uidColumn) {
+        this(location, uidColumn, "");
+    }
+
+    /**
+     * The migrations that shards get after the changelog of this, whose history they take over; none if neither is given.
+     *
+     * @throws IllegalArgumentException if one of the two is missing, or this has Flyway's migrations itself
+     */
+    Optional<SchemaSource> then(String migrations, String applied) {
+        if (migrations.isEmpty() && applied.isEmpty()) {
+            return Optional.empty();
+        }
+        if (migrations.isEmpty() || applied.isEmpty() || isFlyway()) {
+            throw new IllegalArgumentException(
+                    "a history of Flyway is taken over by shards with the changelog that adopt plan made, and needs the directory of the migrations and the file that adopt plan wrote; changelog: %s, migrations: %s, history: %s"
+                            .formatted(location, migrations, applied));
+        }
+        return Optional.of(
+                new SchemaSource(migrations.startsWith(FLYWAY) ? migrations : FLYWAY + migrations, uidColumn, applied));
+    }
 
     /**
      * Sets up an installation, whose catalog is on the first server.
@@ -44,12 +69,22 @@ record SchemaSource(String location, String uidColumn) {
      * @param urls what leads to a server, with the password, which the map may not have
      */
     void install(List<Server> servers, Function<Server, ServerUrl> urls, int shards) {
-        install(servers, urls, shards, null);
+        install(servers, urls, shards, null, null);
     }
 
-    /** Sets up an installation, whose catalog is on the first server, with reference tables, which are written there, too. */
-    void install(List<Server> servers, Function<Server, ServerUrl> urls, int shards, @Nullable SchemaSource reference) {
-        Path root = root();
+    /**
+     * Sets up an installation, whose catalog is on the first server, with more than a changelog.
+     *
+     * @param reference reference tables, to which the shards' may refer; they are written on the first server
+     * @param later what the shards get afterwards
+     */
+    void install(
+            List<Server> servers,
+            Function<Server, ServerUrl> urls,
+            int shards,
+            @Nullable SchemaSource reference,
+            @Nullable SchemaSource later) {
+        root(); // refuses what is not there before anything is made
         Installation installation = new Installation(urls.apply(servers.get(0)), urls);
         ShardMap map = ShardMap.initial(new Sharding(shards), IdLayout.DEFAULT, servers, Spread.ROUND_ROBIN);
         installation.create(map, "for tests");
@@ -63,6 +98,14 @@ record SchemaSource(String location, String uidColumn) {
                             map.layout(),
                             servers.get(0).name());
         }
+        deploy(installation, shards);
+        if (later != null) {
+            later.deploy(installation, shards);
+        }
+    }
+
+    private void deploy(Installation installation, int shards) {
+        Path root = root();
         try {
             installation.deploy(root.resolve(path()), settings(root, shards), done -> {});
         } catch (InterruptedException e) {
@@ -78,7 +121,17 @@ record SchemaSource(String location, String uidColumn) {
 
     private DeploySettings settings(Path root) {
         DeploySettings defaults = DeploySettings.defaults(root);
-        return isFlyway() ? defaults.withFlyway(FlywayOrder.STRICT) : defaults;
+        DeploySettings mine = isFlyway() ? defaults.withFlyway(FlywayOrder.STRICT) : defaults;
+        return history.isEmpty() ? mine : mine.withApplied(applied());
+    }
+
+    private AppliedMigrations applied() {
+        SchemaSource file = new SchemaSource(history, "");
+        try {
+            return AppliedMigrations.read(file.root().resolve(file.path()));
+        } catch (IOException e) {
+            throw new IllegalArgumentException("cannot read the history of Flyway, %s".formatted(history), e);
+        }
     }
 
     private boolean isFlyway() {

@@ -37,6 +37,8 @@ public final class ShardflakeContainer extends GenericContainer<ShardflakeContai
     private int shards = 8;
     private @Nullable String changelog;
     private String uidColumn = "";
+    private String migrations = "";
+    private String history = "";
 
     /**
      * @param image an image that answers to the official one's environment, such as {@code postgres:18}
@@ -53,6 +55,18 @@ public final class ShardflakeContainer extends GenericContainer<ShardflakeContai
     /** Sets the changelog of the shards: {@code classpath:db/photos.sql}, a path below the working directory, or {@code flyway:classpath:db/migration} for Flyway's migrations. */
     public ShardflakeContainer withChangelog(String location) {
         changelog = location;
+        return this;
+    }
+
+    /**
+     * Has the shards take over a history of Flyway's, if the changelog is one that {@code adopt plan} made.
+     *
+     * @param migrations the directory of the migrations, such as {@code classpath:db/migration}
+     * @param history the file that {@code adopt plan} wrote, such as {@code classpath:db/adoption.flyway.yaml}
+     */
+    public ShardflakeContainer withFlyway(String migrations, String history) {
+        this.migrations = migrations;
+        this.history = history;
         return this;
     }
 
@@ -90,6 +104,12 @@ public final class ShardflakeContainer extends GenericContainer<ShardflakeContai
             throw new IllegalStateException("the container has no schema: call withChangelog before it starts");
         }
         ServerUrl url = ServerUrl.parse(catalog().replace("@", ":" + password + "@"));
-        new SchemaSource(location, uidColumn).install(List.of(new Server("db1", catalog())), server -> url, shards);
+        SchemaSource schema = new SchemaSource(location, uidColumn);
+        schema.install(
+                List.of(new Server("db1", catalog())),
+                server -> url,
+                shards,
+                null,
+                schema.then(migrations, history).orElse(null));
     }
 }

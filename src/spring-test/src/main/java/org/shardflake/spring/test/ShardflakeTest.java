@@ -38,6 +38,15 @@ public @interface ShardflakeTest {
     /** The column that holds the uid, as given to {@code schema deploy --uid-column}; empty for none. */
     String uidColumn() default "";
 
+    /**
+     * The directory of Flyway's migrations, such as {@code classpath:db/migration}, if the changelog is one that {@code adopt plan} made: the shards get
+     * these migrations after it, except those in {@link #flywayHistory}.
+     */
+    String flyway() default "";
+
+    /** The file with Flyway's history that {@code adopt plan} wrote, such as {@code classpath:db/adoption.flyway.yaml}, for {@link #flyway}. */
+    String flywayHistory() default "";
+
     /** The changelog of reference tables, which are written on the first server; empty for none. Their rows stay between tests. */
     String reference() default "";
 

@@ -37,15 +37,17 @@ final class TestInstallation {
     }
 
     private static String create(ShardflakeTest wanted) {
+        SchemaSource schema = new SchemaSource(wanted.value(), wanted.uidColumn());
+        SchemaSource later =
+                schema.then(wanted.flyway(), wanted.flywayHistory()).orElse(null);
         String database = "shardflake_test_" + databases++;
         List<Server> servers = new ArrayList<>();
         for (PostgresServer server : servers(wanted.servers())) {
             createDatabase(server, database);
             servers.add(new Server(server.name(), server.uri(database)));
         }
-        SchemaSource schema = new SchemaSource(wanted.value(), wanted.uidColumn());
         SchemaSource reference = wanted.reference().isEmpty() ? null : new SchemaSource(wanted.reference(), "");
-        schema.install(servers, server -> ServerUrl.parse(server.url()), wanted.shards(), reference);
+        schema.install(servers, server -> ServerUrl.parse(server.url()), wanted.shards(), reference, later);
         ServerUrl catalog = ServerUrl.parse(servers.get(0).url());
         createLookups(new LookupTables(catalog, server -> ServerUrl.parse(server.url())), wanted.lookups());
         return servers.get(0).url();

@@ -110,6 +110,30 @@ class ShardflakeTestTest {
         }
     }
 
+    @ShardflakeTest(
+            value = "classpath:db/planned.sql",
+            flyway = "classpath:db/migration",
+            flywayHistory = "classpath:db/adoption.flyway.yaml")
+    private static final class Planned {}
+
+    @ShardflakeTest(value = "classpath:db/planned.sql", flyway = "classpath:db/migration")
+    private static final class WithoutHistory {}
+
+    /** The first migration makes a table that the planned changelog has made, so it would fail. */
+    @Test
+    void shardsOfAPlanTakeOverTheHistoryOfFlyway() throws Exception {
+        try (ShardRouter planned = ShardRouter.builder()
+                .catalog(TestInstallation.catalog(wanted(Planned.class)))
+                .build()) {
+            assertThat(planned.count(
+                            ShardQuery.of("SELECT title FROM ${shard.schema}.titles", row -> row.getString(1))))
+                    .isEqualTo(8);
+        }
+        assertThatThrownBy(() -> TestInstallation.catalog(wanted(WithoutHistory.class)))
+                .hasMessageContaining(
+                        "needs the directory of the migrations and the file that adopt plan wrote; changelog: classpath:db/planned.sql, migrations: classpath:db/migration, history: ");
+    }
+
     @Test
     void aChangelogThatFailsSaysSoEachTime() {
         for (int i = 0; i < 2; i++) {
