@@ -18,6 +18,7 @@ import org.shardflake.benchmarks.adoptions.SlicePauses;
 import org.shardflake.benchmarks.deploys.DeployComparison;
 import org.shardflake.benchmarks.deploys.LiveDeploys;
 import org.shardflake.benchmarks.growth.GrowthComparison;
+import org.shardflake.benchmarks.growth.GrowthCurves;
 import org.shardflake.benchmarks.ids.IdComparison;
 import org.shardflake.benchmarks.moves.DrainComparison;
 import org.shardflake.benchmarks.moves.MoveComparison;
@@ -39,6 +40,7 @@ public final class Benchmark {
             Map.entry("Adoptions", SlicePauses::print),
             Map.entry("Deploys", DeployComparison::run),
             Map.entry("Drains", DrainComparison::run),
+            Map.entry("Curves", GrowthCurves::run),
             Map.entry("Growth", GrowthComparison::run),
             Map.entry("LiveDeploys", LiveDeploys::run),
             Map.entry("IdSchemes", IdComparison::run),
@@ -70,7 +72,7 @@ public final class Benchmark {
         System.getProperties().stringPropertyNames().stream()
                 .filter(
                         key -> key.matches(
-                                "(adoptions|deploys|drains|growth|ids|live|moves|poolers|router|postgres|report|shardflake|streams)\\..+"))
+                                "(adoptions|curves|deploys|drains|growth|ids|live|moves|poolers|router|postgres|report|shardflake|streams)\\..+"))
                 .forEach(key -> command.add("-D%s=%s".formatted(key, System.getProperty(key))));
         String classPath =
                 Arrays.stream(classes.getURLs()).map(URL::getPath).collect(Collectors.joining(File.pathSeparator));

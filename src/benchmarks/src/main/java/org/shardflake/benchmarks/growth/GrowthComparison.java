@@ -43,7 +43,7 @@ public final class GrowthComparison {
                         .servers(1)
                         .start();
                 ShardServer server = ShardServer.prepare(cluster, shards)) {
-            GrowthComparison all = new GrowthComparison(new ShardLoad(server, connections), warmUp, seconds);
+            GrowthComparison all = new GrowthComparison(server.load(connections), warmUp, seconds);
             ShardLoad.Figures one = all.measure("one shard", ShardLoad.uniform(1), 1, connections, false);
             ShardLoad.Figures many = all.measure("all shards", ShardLoad.uniform(shards), shards, connections, false);
             ShardLoad.Figures oneBusy = all.measure("one shard", ShardLoad.uniform(1), 1, manyThreads, false);

@@ -5,6 +5,7 @@
 package org.shardflake.benchmarks.growth;
 
 import java.lang.management.ManagementFactory;
+import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.util.Arrays;
@@ -12,8 +13,8 @@ import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntSupplier;
+import java.util.function.Supplier;
 import org.shardflake.ShardKey;
-import org.shardflake.ShardMap;
 import org.shardflake.benchmarks.report.Sessions;
 import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardRouter;
@@ -21,17 +22,31 @@ import org.shardflake.router.ShardRouter;
 /** Transactions that select a row of a random table of a random shard, on a router of their own. */
 final class ShardLoad {
 
+    /** How many rows each table has; their keys are 1 and up. */
+    static final int ROWS = 20;
+
     private static final long NANOS = 1_000_000_000;
     private static final long MILLIS_BETWEEN_COUNTS = 1000;
     /** How often each table of each shard is read before it is measured: PostgreSQL keeps a plan after the seventh. */
-    private static final long USES = 12L * ShardServer.TABLES;
+    private static final long USES = 12;
 
-    private final ShardServer server;
-    private final int poolSize;
+    private final Supplier<ShardRouter> routers;
+    private final Connection observer;
+    private final int tables;
+    private final String key;
 
-    ShardLoad(ShardServer server, int poolSize) {
-        this.server = server;
-        this.poolSize = poolSize;
+    /**
+     * A load on tables {@code t0} and up.
+     *
+     * @param routers opens a router, which each run closes
+     * @param observer a connection to the shards' server that takes no part
+     * @param key the column that rows are selected by
+     */
+    ShardLoad(Supplier<ShardRouter> routers, Connection observer, int tables, String key) {
+        this.routers = routers;
+        this.observer = observer;
+        this.tables = tables;
+        this.key = key;
     }
 
     /**
@@ -73,14 +88,9 @@ final class ShardLoad {
     /** Runs it for some seconds, and measures after the first ones. */
     Figures run(IntSupplier shards, int shardsUsed, int threads, int warmUpSeconds, int seconds, boolean counts)
             throws Exception {
-        ShardMap map = server.map();
-        try (ShardRouter router = ShardRouter.builder()
-                .map(map)
-                .credentials(server.user(), server.password())
-                .poolSize(poolSize)
-                .build()) {
-            Backends backends = new Backends(server.observer());
-            Window window = new Window(System.nanoTime() + warmUpSeconds * NANOS, shardsUsed * USES, seconds);
+        try (ShardRouter router = routers.get()) {
+            Backends backends = new Backends(observer);
+            Window window = new Window(System.nanoTime() + warmUpSeconds * NANOS, shardsUsed * tables * USES, seconds);
             List<double[]> latencies = Sessions.run(threads + 1, (number, together) -> {
                 together.await();
                 return number == threads
@@ -138,7 +148,7 @@ final class ShardLoad {
         }
     }
 
-    private static double[] transactions(ShardRouter router, IntSupplier shards, Window window) throws Exception {
+    private double[] transactions(ShardRouter router, IntSupplier shards, Window window) throws Exception {
         double[] millis = new double[1024];
         int count = 0;
         while (true) {
@@ -158,13 +168,13 @@ final class ShardLoad {
         }
     }
 
-    private static void select(ShardRouter router, int shard) throws Exception {
+    private void select(ShardRouter router, int shard) throws Exception {
         ThreadLocalRandom random = ThreadLocalRandom.current();
-        int table = random.nextInt(ShardServer.TABLES);
+        int table = random.nextInt(tables);
         router.write(ShardKey.shard(shard), tx -> {
             try (PreparedStatement select = tx.connection()
-                    .prepareStatement(tx.sql("SELECT title FROM ${shard.schema}.t%d WHERE id = ?".formatted(table)))) {
-                select.setLong(1, 1 + random.nextInt(ShardServer.ROWS));
+                    .prepareStatement(tx.sql("SELECT title FROM ${shard.schema}.t%d WHERE %s = ?".formatted(table, key)))) {
+                select.setLong(1, 1 + random.nextInt(ROWS));
                 try (ResultSet row = select.executeQuery()) {
                     if (!row.next()) {
                         throw new IllegalStateException("a row is missing in shard " + shard);
@@ -176,7 +186,7 @@ final class ShardLoad {
     }
 
     /** Processor times of client and server, and memory, perhaps with counts over all shards of one table after the other. */
-    private static double[] watch(ShardRouter router, Backends backends, Window window, boolean counts)
+    private double[] watch(ShardRouter router, Backends backends, Window window, boolean counts)
             throws Exception {
         int table = 0;
         while (!window.hasBegun()) {
@@ -198,9 +208,9 @@ final class ShardLoad {
         return new double[] {processMillis() - client, backends.processorMillis(), largest};
     }
 
-    private static void count(ShardRouter router, int table) {
+    private void count(ShardRouter router, int table) {
         router.count(ShardQuery.of(
-                "SELECT id FROM ${shard.schema}.t%d".formatted(table % ShardServer.TABLES), row -> row.getLong(1)));
+                "SELECT id FROM ${shard.schema}.t%d".formatted(table % tables), row -> row.getLong(1)));
     }
 
     private static double processMillis() {

@@ -15,13 +15,13 @@ import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.router.ShardRouter;
 import org.shardflake.sql.FunctionLibrary;
 
 /** A server with many shards of ten tables, of which each has three indexes and some rows. */
 final class ShardServer implements AutoCloseable {
 
     static final int TABLES = 10;
-    static final int ROWS = 20;
     private static final int SHARDS_A_TRANSACTION = 10;
 
     private final PostgresServer server;
@@ -62,7 +62,7 @@ final class ShardServer implements AutoCloseable {
                             CREATE INDEX ON %1$s (title);
                             INSERT INTO %1$s SELECT n, n, 'a title ' || n FROM generate_series(1, %2$d) n;
                             SELECT shardflake.add_fence('%1$s')
-                            """.formatted(Sharding.schema(shard) + ".t" + table, ROWS));
+                            """.formatted(Sharding.schema(shard) + ".t" + table, ShardLoad.ROWS));
                 }
                 if ((shard + 1) % SHARDS_A_TRANSACTION == 0) {
                     connection.commit();
@@ -75,16 +75,17 @@ final class ShardServer implements AutoCloseable {
         }
     }
 
-    ShardMap map() {
-        return map;
-    }
-
-    String user() {
-        return server.user();
-    }
-
-    String password() {
-        return server.password();
+    /** A load by routers with so many connections. */
+    ShardLoad load(int connections) {
+        return new ShardLoad(
+                () -> ShardRouter.builder()
+                        .map(map)
+                        .credentials(server.user(), server.password())
+                        .poolSize(connections)
+                        .build(),
+                observer,
+                TABLES,
+                "id");
     }
 
     /** A connection that takes no part in what is measured. */

@@ -64,15 +64,9 @@ public final class ShardflakeCommand {
      * @throws IllegalStateException if its exit code is not 0
      */
     public Result run(Consumer<String> heard, String... arguments) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(List.of(launcher.toString()));
-        command.addAll(List.of(arguments));
-        ProcessBuilder builder = new ProcessBuilder(command)
-                .directory(workingDirectory.toFile())
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD);
-        builder.environment().put("JAVA_HOME", System.getProperty("java.home"));
-        builder.environment().putAll(environment);
         long start = System.nanoTime();
-        Process process = builder.start();
+        Process process =
+                builder(arguments).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
         try {
             List<String> messages = read(process, heard);
             int exitCode = process.waitFor();
@@ -85,6 +79,20 @@ public final class ShardflakeCommand {
         } finally {
             process.destroy(); // does nothing once it has ended
         }
+    }
+
+    /** Starts a command that goes on until it is ended. The caller reads its output. */
+    public Process start(String... arguments) throws IOException {
+        return builder(arguments).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    }
+
+    private ProcessBuilder builder(String... arguments) {
+        List<String> command = new ArrayList<>(List.of(launcher.toString()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command).directory(workingDirectory.toFile());
+        builder.environment().put("JAVA_HOME", System.getProperty("java.home"));
+        builder.environment().putAll(environment);
+        return builder;
     }
 
     private static List<String> read(Process process, Consumer<String> heard) throws IOException {
