@@ -36,6 +36,8 @@ class GuideIT {
 
     private static final String QUICK_START = "quick-start";
 
+    private static final String ADOPTING = "adopting";
+
     static final String INCIDENTS = "incidents";
 
     /** {@link IncidentsIT} runs its commands. */
@@ -50,7 +52,7 @@ class GuideIT {
             "releases",
             "rebalancing",
             "move-failures",
-            "adopting",
+            "adopting-one-table",
             "ids",
             "id-forms",
             "schemes",
@@ -86,7 +88,7 @@ class GuideIT {
 
     /** Beside the chapters, on the same servers. */
     private void useDatabases(String database) throws SQLException {
-        for (int server = 0; server < 3; server++) {
+        for (int server = 0; server < SERVERS.size(); server++) {
             try (Connection connection = postgres.database(server).connect();
                     Statement statement = connection.createStatement()) {
                 statement.execute("CREATE DATABASE " + database);
@@ -97,7 +99,14 @@ class GuideIT {
 
     @Test
     @Tag("full")
-    void theQuickStartAndAnExistingDatabase() throws Exception {
+    void anExistingDatabase() throws Exception {
+        useDatabases(ADOPTING);
+        reader.follow(List.of(page(ADOPTING)));
+    }
+
+    @Test
+    @Tag("full")
+    void theQuickStart() throws Exception {
         reader.follow(List.of(page("quick-start")));
     }
 
@@ -141,7 +150,7 @@ class GuideIT {
     }
 
     private static boolean isRun(Path file) {
-        return Stream.concat(Stream.of(QUICK_START, INCIDENTS, SERVER_INCIDENTS), CHAPTERS.stream())
+        return Stream.concat(Stream.of(QUICK_START, ADOPTING, INCIDENTS, SERVER_INCIDENTS), CHAPTERS.stream())
                 .anyMatch(name -> file.equals(DOCS.resolve("guide/" + name + ".md")));
     }
 
