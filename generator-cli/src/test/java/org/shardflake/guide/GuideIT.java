@@ -86,7 +86,7 @@ class GuideIT {
         reader.follow(List.of(GuidePage.read(README)));
     }
 
-    /** Beside the chapters, on the same servers. */
+    /** Databases of their own on the same servers, so that a page can be run beside the chapters. */
     private void useDatabases(String database) throws SQLException {
         for (int server = 0; server < SERVERS.size(); server++) {
             try (Connection connection = postgres.database(server).connect();
@@ -100,7 +100,7 @@ class GuideIT {
     @Test
     @Tag("full")
     void anExistingDatabase() throws Exception {
-        useDatabases(ADOPTING);
+        useDatabases("app");
         reader.follow(List.of(page(ADOPTING)));
     }
 

@@ -16,6 +16,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.adopt.AdoptSettings;
 import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.adopt.SliceReport;
+import org.shardflake.adoption.AdoptionPlan;
 import org.shardflake.cli.command.move.CutoverView;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ConfirmMixin;
@@ -81,16 +82,22 @@ abstract class AbstractSliceCommand implements Callable<Integer> {
     /** The line about the shards that were not processed. */
     abstract String rest(ShardSet shards);
 
+    /** The steps that follow, each on a line. */
+    String steps(ShardSet rest, AdoptionPlan plan) {
+        return "";
+    }
+
     @Override
     public Integer call() {
         ShardSet shards = choice.of(catalog.catalog().load());
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
+        AdoptionPlan plan = planned.read();
         try (DatabaseAdopter adopter =
-                planned.open(planned.read(), catalog, AdoptSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
+                planned.open(plan, catalog, AdoptSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
             catalog.onInterruption(this::interrupted);
             confirm.require(question(shards), alternative());
             Outcome outcome = run(adopter, shards, progress);
-            output.print(facts(outcome), () -> text(outcome));
+            output.print(facts(outcome), () -> text(outcome) + steps(outcome.rest(), plan));
         }
         return ExitCodes.OK;
     }

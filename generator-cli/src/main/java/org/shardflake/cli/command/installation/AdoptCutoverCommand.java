@@ -9,6 +9,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.adopt.CutoverReport;
 import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adoption.AdoptionPlan;
 import org.shardflake.cli.output.Amounts;
 import picocli.CommandLine.Command;
 
@@ -70,5 +71,10 @@ final class AdoptCutoverCommand extends AbstractSliceCommand {
         return shards.isEmpty()
                 ? "all shards have left: the old tables refuse all writes"
                 : Amounts.shards(shards.size()) + " are still there";
+    }
+
+    @Override
+    String steps(ShardSet rest, AdoptionPlan plan) {
+        return rest.isEmpty() ? AdoptSteps.afterAllHaveLeft(plan) : "";
     }
 }

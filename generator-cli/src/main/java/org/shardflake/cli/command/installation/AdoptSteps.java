@@ -50,6 +50,15 @@ final class AdoptSteps {
         } else if (reports.stream().allMatch(report -> report.state() == AdoptState.FINISHED)) {
             steps.addAll(ofLookups(plan));
         }
+        return text(steps);
+    }
+
+    /** The steps after the last shard has left the old database, each on a line. */
+    static String afterAllHaveLeft(AdoptionPlan plan) {
+        return text(ofLookups(plan));
+    }
+
+    private static String text(List<String> steps) {
         return steps.isEmpty() ? "" : "\n" + String.join("\n", steps);
     }
 
