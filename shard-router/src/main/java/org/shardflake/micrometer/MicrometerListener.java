@@ -15,7 +15,7 @@ import org.shardflake.router.RouterListener;
 import org.shardflake.router.health.RouterState;
 
 /**
- * Meters a router: its transactions and retries, its map, and its pools.
+ * Records metrics of a router: its transactions and retries, its map, and its pools.
  *
  * <pre>{@code
  * ShardRouter router = ShardRouter.builder()

@@ -46,7 +46,7 @@ final class ActiveAlerts {
      */
     private static final Duration PAUSE = Duration.ofSeconds(150);
 
-    /** The doctor's findings that say the same as an alert, and more. */
+    /** The doctor's findings that report the same problem as an alert, in more detail. */
     private static final Map<String, List<String>> DOCTOR_TELLS = Map.of(
             "server-down", List.of("server-readable"),
             "shards-closed", List.of("shard-closed"),

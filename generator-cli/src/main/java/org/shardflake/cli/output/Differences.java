@@ -24,7 +24,7 @@ public final class Differences {
         return facts;
     }
 
-    /** The differing rows by their keys, up to a thousand of all shards. */
+    /** The keys of the differing rows, at most a thousand for all shards. */
     public static List<Map<String, Object>> rows(Map<Integer, List<TableDifference>> differences) {
         List<Map<String, Object>> rows = new ArrayList<>();
         differences.forEach((shard, tables) -> tables.forEach(table -> {

@@ -581,7 +581,7 @@ public final class Adopter implements AutoCloseable {
         return complete;
     }
 
-    /** Lifts the checks in all shards or in none, and records which, so that a later run knows after a kill. */
+    /** Lifts the checks in all shards or in none, after recording them in the journal for a run that follows a kill. */
     private void lift(Adoption adoption, Column id) throws SQLException {
         List<ShardTables.IdCheck> all = new ArrayList<>();
         for (ShardTables server : servers.all()) {
@@ -850,7 +850,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Compares the rows of one shard, for which the whole table is read. */
+    /** Compares the rows of one shard by reading the whole table. */
     private void compare(Rows rows, int shard) throws SQLException {
         SliceDigests digests =
                 new SliceDigests(old.digests(rows), servers.ofShard(shard).digests(rows, List.of(shard)));

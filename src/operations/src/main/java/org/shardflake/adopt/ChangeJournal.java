@@ -284,7 +284,7 @@ final class ChangeJournal {
         }
     }
 
-    /** The checks that were to be lifted; not all of them may have been. */
+    /** The checks that were about to be lifted; some may not have been. */
     List<ShardTables.IdCheck> lifted(Adoption adoption) throws SQLException {
         return Sql.list(
                 connection,

@@ -35,7 +35,7 @@ final class SliceComparison {
     /** The maximum number of suspects kept from a search. */
     private static final int SUSPECTS = 100_000;
 
-    /** The maximum number of suspects that the comparisons of all tables keep together, with a few for each table. */
+    /** The maximum number of suspects for all tables together; each table may keep a few beyond that. */
     private static final int SUSPECTS_OF_ALL = 500_000;
 
     private static final int FEW = 1_000;
@@ -59,7 +59,7 @@ final class SliceComparison {
         this.ofAll = ofAll;
     }
 
-    /** A row that may differ: the text of its primary key as PostgreSQL writes a row, and the key's values. */
+    /** A row that may differ, as the text of its primary key, in PostgreSQL's format for rows, and the key's values. */
     private record Suspect(String text, List<String> key) implements Comparable<Suspect> {
 
         static Suspect of(Difference difference) {
@@ -155,7 +155,7 @@ final class SliceComparison {
         return !suspects.isEmpty();
     }
 
-    /** Whether the search covered only a part, in which nothing differs. */
+    /** Whether no difference was found, but only part of the table was searched. */
     boolean isUnfinished() {
         return !unsearched.isEmpty() && found.isEmpty() && suspects.isEmpty();
     }

@@ -319,7 +319,7 @@ public final class PlanFiles {
     }
 
     /**
-     * Adds a changelog with the changesets that are new, and those that may be written again.
+     * Adds new changesets to a changelog, and updates those that may be written again.
      *
      * @param mayGrow whether new changesets are added; if not, a migration that shards will run makes the same
      */

@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
 final class PlanMerge {
 
     /**
-     * The properties that are merged entry by entry; tables, lookups and changesets are taken whole, since halves of two may not fit together.
+     * The properties that are merged entry by entry; tables, lookups and changesets are taken as a whole, since parts of two versions may not
+     * fit together.
      */
     private static final Set<String> MAPPINGS = Set.of("", "source", "tables", "lookups", "changelogs");
 

@@ -526,7 +526,7 @@ record SourceCatalog(
         return List.of((String[]) row.getArray(column).getArray());
     }
 
-    /** All objects that some objects need, in order of need, without the objects themselves. */
+    /** All objects that the given ones depend on, each after its own dependencies; the given ones are left out. */
     Set<Long> closure(Set<Long> objects) {
         Set<Long> found = new LinkedHashSet<>();
         Deque<Long> open = new ArrayDeque<>();

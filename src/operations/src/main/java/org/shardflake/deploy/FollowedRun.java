@@ -409,7 +409,7 @@ final class FollowedRun implements AutoCloseable {
             return !before.tables.keySet().containsAll(tables.keySet());
         }
 
-        /** The columns added since a state whose older rows have other values on one server than on the other. */
+        /** The columns added since an earlier state that are filled with different values in older rows on the two servers. */
         Set<String> unlike(TableState before, TableState there) {
             Set<String> added = new TreeSet<>(fills.keySet());
             added.removeAll(before.fills.keySet());

@@ -306,7 +306,7 @@ public final class SchemaDeployer implements AutoCloseable {
         });
     }
 
-    /** The shards among the given ones that have pending changesets, or whose copies on another server have. */
+    /** The given shards with changesets that are pending on the server or on the one with their copies. */
     public ShardSet pending(ShardSet shards, String server, Optional<String> copies) {
         return ShardSet.of(shards.stream()
                 .filter(shard -> on(server).needs(shard, allChangeSets)

@@ -67,7 +67,7 @@ final class SqlEffects {
         return DEFINITIONS.contains(word(tokens, i)) || (word(tokens, i).equals("table") && !has(tokens, READS));
     }
 
-    /** Whether SQL neither creates a table nor changes one other than by indexes. */
+    /** Whether SQL creates no table and changes none, except for its indexes. */
     static boolean leavesTables(String sql) {
         return statements(sql).stream()
                 .allMatch(tokens -> MAINTENANCE.contains(word(tokens, 0))
@@ -101,7 +101,7 @@ final class SqlEffects {
                         && has(tokens, Set.of("add")));
     }
 
-    /** SQL with the same result for use inside a transaction, in a shard without rows and other users; empty if nothing is left to do. */
+    /** Rewrites SQL so that it can run inside a transaction, in a shard without rows and other users; empty if nothing is left to do. */
     static Optional<String> inTransaction(String sql) {
         List<List<Token>> statements = statements(sql);
         if (statements.size() != 1) {

@@ -155,8 +155,8 @@ public final class Doctor {
     }
 
     /**
-     * Examines only what a failover, a restore or a killed command can leave behind: which server has each shard and accepts its writes, and
-     * moves.
+     * Examines only what a failover, a restore or a killed command can leave behind: moves, and the server that has each shard and accepts its
+     * writes.
      */
     public List<Finding> examineOwnership() throws InterruptedException {
         return inKeptSessions(() -> {

@@ -16,7 +16,7 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** Finds remains on the hosts of a failover server from when each was the primary. */
+/** Finds what a former primary has left behind on the hosts of a failover server. */
 final class HostFindings {
 
     private static final int CONNECT_TIMEOUT_SECONDS = 3;

@@ -37,7 +37,7 @@ public final class Grants {
             """;
 
     /**
-     * Whether the role lacks nothing, a quick check: planning the whole list takes several times as long. A superuser may lack rights of the
+     * A quick check whether the role lacks nothing: planning the whole list takes several times as long. A superuser may lack rights of the
      * role that is to own the library, no others.
      */
     private static final String LACKS_NOTHING = """

@@ -78,7 +78,7 @@ final class ServerIdentities {
         return true;
     }
 
-    /** Whether a server has no shards other than the map says; closed shards may be copies of a move, or remains of one. */
+    /** Whether a server has only the shards that the map gives it; closed shards may be copies of a move, or remains of one. */
     private static boolean isAsTheMapSays(Connection connection, String server, ShardMap map) throws SQLException {
         for (int shard : Sql.list(connection, SHARDS, row -> row.getInt(1))) {
             boolean isOwn = shard < map.sharding().shardCount()

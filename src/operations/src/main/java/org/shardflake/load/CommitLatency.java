@@ -115,7 +115,7 @@ public record CommitLatency(Duration least, Duration most) {
                 Collections.min(List.of(least, other.least)), Collections.max(List.of(most, other.most)));
     }
 
-    /** Whether even the shortest time is above the longest one before, by this percentage and by more than 2 ms. */
+    /** Whether even the shortest time is longer than the longest one before, by this percentage and by more than 2 ms. */
     public boolean isSlowerThan(CommitLatency before, int percent) {
         Duration more = before.most.multipliedBy(percent).dividedBy(100);
         return least.minus(before.most).compareTo(Collections.max(List.of(more, UNNOTICED))) > 0;

@@ -170,7 +170,7 @@ final class CutoverComparer implements AutoCloseable {
         return different;
     }
 
-    /** Lets differing copies follow again, or leaves that to their stopped stream. */
+    /** Lets the copies that differ receive changes again, unless their stream is stopped. */
     private void letFollow() {
         kept.forEach(FrozenCopies::letFollow);
     }

@@ -35,7 +35,7 @@ public interface MoveListener {
     /** Called when a cutover attempt has been given up; the shard is open where it was. */
     default void attemptFailed(int shard, String reason) {}
 
-    /** Called when copies of a shard have been compared and differ in these rows. */
+    /** Called when the copies of a shard have been compared and differ. */
     default void compared(int shard, List<TableDifference> differences) {}
 
     /** Called when rows of a shard changed too often to be compared while it is in use; no other rows differ. */

@@ -77,7 +77,7 @@ public final class Stream {
         return subscriber;
     }
 
-    /** Creates the publications, or changes their tables to these. */
+    /** Creates the publications of the given tables, or changes existing ones to them. */
     public void publish(Collection<String> tables) throws SQLException {
         publish(tables, tables);
     }
@@ -121,7 +121,7 @@ public final class Stream {
                 list);
     }
 
-    /** The tables whose changes the subscription applies, each with whether it has all older rows. */
+    /** The tables whose changes the subscription applies, each with whether all its older rows have been copied. */
     Map<String, Boolean> known() throws SQLException {
         Map<String, Boolean> known = new TreeMap<>();
         Sql.list(subscriber.control(), KNOWN, row -> known.put(row.getString(1), row.getBoolean(2)), name);

@@ -50,7 +50,7 @@ public interface Scheme {
     IdGenerator generator(GeneratorSettings settings) throws SQLException;
 
     /**
-     * This scheme with another epoch than the published one.
+     * Returns this scheme with a different epoch from the published one.
      *
      * @throws IllegalArgumentException if its epoch cannot be chosen
      */

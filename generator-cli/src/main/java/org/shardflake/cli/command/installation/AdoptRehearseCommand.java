@@ -12,7 +12,7 @@ import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.cli.output.Amounts;
 import picocli.CommandLine.Command;
 
-/** {@code shardflake adopt rehearse}: does everything in a cutover that writers would wait for, but lets no shard leave. */
+/** {@code shardflake adopt rehearse}: does all that makes writers wait in a cutover, but keeps every shard in the old database. */
 @Command(
         name = "rehearse",
         description = {

@@ -43,7 +43,8 @@ final class PlacedCopies {
     }
 
     /**
-     * Refuses a shard whose new server lacks it while another has it, and a higher epoch that the shard's server has not recorded.
+     * Refuses a map that puts a shard on a server without it while another server has it, or raises an epoch that the shard's server has not
+     * recorded.
      *
      * @throws CliException if there is such a shard or epoch
      */

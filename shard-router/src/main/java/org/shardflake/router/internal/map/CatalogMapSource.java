@@ -193,7 +193,7 @@ public final class CatalogMapSource implements MapSource {
         }
     }
 
-    /** Whether the catalog failed to answer since a time, so that asking again would only cost time. */
+    /** Whether the catalog has failed to answer since a time, so that asking again would be a waste of time. */
     private boolean hasFailedSince(long time) {
         return problem != null && lastFailure - time > 0;
     }

@@ -43,7 +43,7 @@ final class SearchPathStatement implements InvocationHandler {
     private PreparedStatement statement;
     private boolean isAlone;
     private boolean hasEnded;
-    /** The latest call of each setter, for setters of parameters one for each parameter. */
+    /** The latest call of each setter, or of each setter and parameter if it sets parameters. */
     private final Map<Object, Call> settings = new LinkedHashMap<>();
 
     private record Call(Method method, List<@Nullable Object> arguments) {}

@@ -267,7 +267,7 @@ public final class SessionPool {
         }
     }
 
-    /** Whether a session must be reset before the end of the transaction, as its next transaction may be another's. */
+    /** Whether a session must be reset before the end of the transaction, as other clients may get the same session afterwards. */
     boolean isShared() {
         return isShared;
     }
