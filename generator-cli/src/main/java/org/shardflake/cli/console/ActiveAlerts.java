@@ -21,11 +21,13 @@ import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
+import org.shardflake.adopt.AdoptionStatus;
 import org.shardflake.doctor.Severity;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
 import org.shardflake.move.MoveStatus;
+import org.shardflake.move.OpenAdoptions.OpenAdoption;
 import org.shardflake.move.StreamStatus;
 import org.shardflake.sql.FunctionLibrary;
 import org.shardflake.watch.InstallationSnapshot;
@@ -48,6 +50,8 @@ final class ActiveAlerts {
 
     /** The doctor's findings that report the same problem as an alert, in more detail. */
     private static final Map<String, List<String>> DOCTOR_TELLS = Map.of(
+            "adoption-behind", List.of("adoption-behind"),
+            "adoption-closed", List.of("adoption-closed"),
             "server-down", List.of("server-readable"),
             "shards-closed", List.of("shard-closed"),
             "shards-misplaced", List.of("shard-missing", "shard-misplaced", "shard-open-elsewhere", "shard-doubtful"),
@@ -102,6 +106,7 @@ final class ActiveAlerts {
         if (snapshot.catalogAnswers()) {
             snapshot.moves().forEach(move -> move(snapshot, move));
         }
+        snapshot.adoptions().forEach(adoption -> adoption(snapshot, adoption));
         since.keySet().retainAll(found);
         placed = placedNow;
         Set<String> problemsBefore = problems;
@@ -156,6 +161,33 @@ final class ActiveAlerts {
                         "",
                         "the newest restore point is %s days old".formatted(age.toDays()),
                         CliCommand.RESTORE_POINT));
+    }
+
+    private void adoption(InstallationSnapshot snapshot, AdoptionStatus status) {
+        OpenAdoption adoption = status.adoption();
+        if (status.isLeftClosed()) {
+            add(
+                    snapshot,
+                    rules.severity("adoption-closed"),
+                    "catalog",
+                    "adoption-closed",
+                    adoption.id().toString(),
+                    "%s of %s refuses writes, and no command works on its adoption"
+                            .formatted(adoption.table(), adoption.database()),
+                    PASSING,
+                    CliCommand.DOCTOR);
+        }
+        status.progress()
+                .map(AdoptionStatus.Progress::age)
+                .filter(age -> age.toSeconds() > rules.limit("adoption-behind"))
+                .ifPresent(age -> found(
+                        snapshot,
+                        "catalog",
+                        "adoption-behind",
+                        adoption.id().toString(),
+                        "the shards lack changes of %s of %s, the oldest %s minutes old"
+                                .formatted(adoption.table(), adoption.database(), age.toMinutes()),
+                        CliCommand.DOCTOR));
     }
 
     private void server(InstallationSnapshot snapshot, Server server) {

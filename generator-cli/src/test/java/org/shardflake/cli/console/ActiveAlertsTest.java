@@ -22,6 +22,7 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.UUID;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -34,6 +35,8 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
+import org.shardflake.adopt.AdoptState;
+import org.shardflake.adopt.AdoptionStatus;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.doctor.ShardState;
 import org.shardflake.load.MachineMemory;
@@ -43,6 +46,7 @@ import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
 import org.shardflake.move.MoveShard;
 import org.shardflake.move.MoveStatus;
+import org.shardflake.move.OpenAdoptions.OpenAdoption;
 import org.shardflake.move.ShardPhase;
 import org.shardflake.move.Verified;
 import org.shardflake.watch.InstallationSnapshot;
@@ -98,6 +102,15 @@ class ActiveAlertsTest {
     /** Shards 0 to 3 on db1, 4 to 7 on db2, 8 to 11 on db3. */
     private static InstallationSnapshot snapshot(
             Instant at, boolean catalogAnswers, List<Move> moves, Map<String, ServerSnapshot> servers) {
+        return snapshot(at, catalogAnswers, moves, List.of(), servers);
+    }
+
+    private static InstallationSnapshot snapshot(
+            Instant at,
+            boolean catalogAnswers,
+            List<Move> moves,
+            List<AdoptionStatus> adoptions,
+            Map<String, ServerSnapshot> servers) {
         ShardMap map = ShardMap.initial(
                 new Sharding(12),
                 IdLayout.DEFAULT,
@@ -109,12 +122,20 @@ class ActiveAlertsTest {
                 false,
                 map,
                 moves,
-                List.of(),
+                adoptions,
                 ShardSet.of(moves.stream()
                         .flatMap(move -> move.shardSet().stream().boxed())
                         .toList()),
                 Optional.of(NOW.minus(Duration.ofDays(3))),
                 servers);
+    }
+
+    private static AdoptionStatus adoption(AdoptState state, Duration age) {
+        return new AdoptionStatus(
+                new OpenAdoption(UUID.randomUUID(), "public.note", "postgresql://old/app", "note", NOW),
+                Optional.of(new AdoptionStatus.Progress(
+                        state, 1, 1, Optional.of(NOW.minus(age)), age, false, Optional.empty())),
+                "");
     }
 
     private static Server server(String name) {
@@ -217,8 +238,10 @@ class ActiveAlertsTest {
                 seen(open(0, 4, 5, 6, 7), List.of(), true));
 
         assertThat(checks(snapshot(NOW, false, List.of(), servers))).contains("catalog-down");
-        checks(snapshot(NOW, true, List.of(move()), servers));
-        Set<String> found = checks(snapshot(NOW.plusSeconds(11), true, List.of(move()), servers));
+        List<AdoptionStatus> adoptions = List.of(
+                adoption(AdoptState.CLOSED, Duration.ZERO), adoption(AdoptState.FOLLOWING, Duration.ofHours(2)));
+        checks(snapshot(NOW, true, List.of(move()), adoptions, servers));
+        Set<String> found = checks(snapshot(NOW.plusSeconds(11), true, List.of(move()), adoptions, servers));
         found.add("catalog-down");
         found.addAll(NOT_OF_A_LOOK);
 
