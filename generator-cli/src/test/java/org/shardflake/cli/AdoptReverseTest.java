@@ -499,6 +499,10 @@ class AdoptReverseTest {
                 "DELETE FROM shard_0003.item WHERE line = 9",
                 "shop.item would have other rows than shard_0003, such as (10, 9)");
         refuses(
+                "UPDATE shard_0003.orders SET user_id = 3 WHERE id = 10",
+                "UPDATE shard_0003.orders SET user_id = 11 WHERE id = 10",
+                "shop.parcel would have other rows than shard_0003, such as (109), (9)");
+        refuses(
                 "INSERT INTO shard_0003.orders VALUES (900, 4003, 'new')",
                 "DELETE FROM shard_0003.orders WHERE id = 900",
                 "rows would break foreign key orders_user_id_fkey of orders to users, such as (4003)");
@@ -519,6 +523,37 @@ class AdoptReverseTest {
         }
         assertThatThrownBy(() -> reverse(ALL)).hasMessageContaining("shop.item has no column more");
         assertThat(old()).isEqualTo(before);
+    }
+
+    /** Rows are read while the shard is in use, so before this transaction ends. It leaves the number of rows as it was. */
+    @Test
+    void whatATransactionWritesThatEndsAfterRowsWereReadComesBack() throws Exception {
+        cutOver(ShardSet.of(3));
+        try (Connection server = postgres.database(0).connect()) {
+            server.setAutoCommit(false);
+            for (String sql : List.of(
+                    "UPDATE shard_0003.users SET name = 'late' WHERE id = 11",
+                    "DELETE FROM shard_0003.scan WHERE parcel_id = 9 AND at = (SELECT min(at) FROM shard_0003.scan WHERE parcel_id = 9)",
+                    "INSERT INTO shard_0003.scan (parcel_id, at, user_id) VALUES (9, 999, 11)")) {
+                assertThat(AdoptSlicesTest.outcome(server, sql)).isEqualTo("ok");
+            }
+            CompletableFuture<ShardSet> over = CompletableFuture.supplyAsync(() -> reverse(ShardSet.of(3)));
+            boolean isWaiting = Poll.everyMillis(5, Duration.ofMinutes(1))
+                    .until(() -> over.isDone()
+                            || installation
+                                    .query(0, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+                                    .equals("t"));
+            assertThat(isWaiting).isTrue();
+            server.commit();
+            assertThat(over.join().isEmpty()).isTrue();
+        }
+        assertThat(installation.query(OLD, "SELECT name FROM shop.users WHERE id = 11"))
+                .isEqualTo("late");
+        String scans =
+                "SELECT string_agg(parcel_id || ' ' || at, ',' ORDER BY parcel_id, at) FROM %s.scan WHERE parcel_id = 9";
+        assertThat(installation.query(OLD, scans.formatted("shop")))
+                .isEqualTo(installation.query(0, scans.formatted("shard_0003")))
+                .endsWith("9 999");
     }
 
     /** The old database has no lookups, so nothing but a comparison says what it has changed. */

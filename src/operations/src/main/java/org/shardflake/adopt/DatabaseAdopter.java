@@ -295,12 +295,11 @@ public final class DatabaseAdopter implements AutoCloseable {
     }
 
     /**
-     * Rehearses {@link #cutOver}: does everything that writers would wait for, shard by shard, but lets no shard leave. Between {@link #run}
-     * and the first shard that leaves, when the triggers have been created by {@link #cutOver} of no shard. If it ends early, writers no longer
-     * wait either.
+     * Rehearses {@link #cutOver}: does everything that writers would wait for, shard by shard, but lets no shard leave. Those that have left are left out.
+     * {@link #cutOver} of no shard has created the triggers before. If it ends early, writers no longer wait either.
      *
      * @return how long they waited, and the shards that are in the old database
-     * @throws AdoptRefusedException if a table is not followed or has no triggers yet, or a shard has left
+     * @throws AdoptRefusedException if a table is not followed or has no triggers yet
      * @throws RowsDifferException if a shard does not have the rows that it should; those after it were not looked at
      * @throws BrokenForeignKeysException if a shard's rows break a foreign key; those after it were not looked at
      */

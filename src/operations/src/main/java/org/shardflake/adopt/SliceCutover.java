@@ -19,7 +19,6 @@ import org.shardflake.Advice;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.compare.Rows;
-import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -98,31 +97,27 @@ final class SliceCutover implements AutoCloseable {
             fence.raise(table.adoption(), table.placed().routed());
         }
         fenced.settle(ShardSet.of());
+        return run(stillHere(shards), false);
+    }
+
+    private Set<Integer> stillHere(ShardSet shards) throws SQLException {
         TreeSet<Integer> wanted = new TreeSet<>(shards.stream().boxed().toList());
         wanted.removeAll(fence.over());
-        return run(wanted, false);
+        return wanted;
     }
 
     /**
-     * Does everything that writers of these shards would wait for, but lets no shard leave. The triggers are those of the first cutover: to
-     * create them here would refuse changes of keys from now on, which a rehearsal must not.
+     * Does everything that writers of these shards would wait for, but lets no shard leave; those that have left are left out. The triggers are
+     * those of the first cutover: to create them here would refuse changes of keys from now on, which a rehearsal must not.
      *
-     * @throws AdoptRefusedException if a shard has left, or no cutover has created the triggers
+     * @throws AdoptRefusedException if no cutover has created the triggers
      * @throws RowsDifferException if a shard does not have the rows that it should
      */
     List<SliceReport> rehearse(ShardSet shards) throws SQLException {
         for (Table table : tables) {
             fence.requireUp(table.placed().name());
         }
-        TreeSet<Integer> wanted = new TreeSet<>(shards.stream().boxed().toList());
-        TreeSet<Integer> gone = new TreeSet<>(wanted);
-        gone.retainAll(fence.over());
-        if (!gone.isEmpty()) {
-            throw new AdoptRefusedException(
-                    "%s left the old database".formatted(Plural.shards(ShardSet.of(gone), "has", "have")),
-                    "choose from those that are still there: " + remaining());
-        }
-        return run(wanted, true);
+        return run(stillHere(shards), true);
     }
 
     private List<SliceReport> run(Set<Integer> wanted, boolean isRehearsal) throws SQLException {

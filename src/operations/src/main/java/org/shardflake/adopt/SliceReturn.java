@@ -15,6 +15,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
 import org.shardflake.ShardSet;
@@ -25,8 +26,8 @@ import org.shardflake.jdbc.Sql;
 /**
  * Brings shards that have left back to the old database, one by one. For one thread.
  *
- * <p>First the shard's server stops accepting writes, until the shard leaves again. Then a single transaction of the old database writes the rows that differ, compares
- * all rows, and opens the slice again, so a failure leaves the old database unchanged.
+ * <p>First all rows are read while the shard is in use. Then its server stops accepting writes, until the shard leaves again, and a single transaction of the old
+ * database writes the rows that differ, compares them, and opens the slice again, so a failure leaves the old database unchanged.
  */
 final class SliceReturn implements AutoCloseable {
 
@@ -38,7 +39,12 @@ final class SliceReturn implements AutoCloseable {
      */
     private static final Set<String> STAYING = Set.of("shardflake_run", "shardflake_lookup", "shardflake_lookup_owner");
 
-    private record Table(Adopter adopter, SliceRows rows, List<ForeignKey> keys) {}
+    /** @param parent the table that its rows get their keys from; null if they have them */
+    private record Table(
+            Adopter adopter,
+            SliceRows rows,
+            List<ForeignKey> keys,
+            @Nullable SliceRows parent) {}
 
     private final Connection old;
     private final SliceFence slices;
@@ -70,7 +76,9 @@ final class SliceReturn implements AutoCloseable {
                 try {
                     SliceRows rows = adopter.wayBack();
                     rows.check();
-                    all.tables.add(new Table(adopter, rows, rows.foreignKeys()));
+                    Route.Link link = placed.routed().route().link();
+                    all.tables.add(new Table(
+                            adopter, rows, rows.foreignKeys(), link == null ? null : all.rows(link.parent())));
                 } catch (SQLException | RuntimeException e) {
                     adopter.close();
                     throw e;
@@ -83,6 +91,14 @@ final class SliceReturn implements AutoCloseable {
             all.close();
             throw e;
         }
+    }
+
+    private SliceRows rows(Route route) {
+        return tables.stream()
+                .map(Table::rows)
+                .filter(its -> its.name().equals(route.table().name()))
+                .findFirst()
+                .orElseThrow();
     }
 
     /**
@@ -122,31 +138,44 @@ final class SliceReturn implements AutoCloseable {
             table.adopter().prepare();
             table.rows().remember(wanted);
         }
-        boolean isTold = false;
+        for (int shard : wanted) {
+            if (hasLookupValues(shard)) {
+                listener.lookupValuesStay();
+                break;
+            }
+        }
         for (int shard : wanted) {
             SliceReport report = bringBack(shard);
             listener.cameBack(report);
             reports.add(report);
-            if (!isTold && hasLookupValues(shard)) {
-                listener.lookupValuesStay();
-                isTold = true;
-            }
         }
         return reports;
     }
 
-    /** Whether lookups find rows of the shard. */
+    /** Whether the shard has rows that lookups find, or values of rows wherever they are, which no one can claim or release while it is back. */
     private boolean hasLookupValues(int shard) throws SQLException {
         Connection server = fenced.connection(shard);
-        String owners = Sharding.schema(shard) + ".shardflake_lookup_owner";
-        return Sql.isTrue(server, "SELECT pg_catalog.to_regclass(?) IS NOT NULL", owners)
-                && Sql.isTrue(server, "SELECT EXISTS (SELECT FROM %s WHERE NOT is_void)".formatted(owners));
+        for (String values : List.of("_owner WHERE NOT is_void", " WHERE value <> ''")) {
+            String table = Sharding.schema(shard) + ".shardflake_lookup";
+            if (Sql.isTrue(server, "SELECT pg_catalog.to_regclass(?) IS NOT NULL", table)
+                    && Sql.isTrue(server, "SELECT EXISTS (SELECT FROM %s%s)".formatted(table, values))) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private SliceReport bringBack(int shard) throws SQLException {
-        long begun = System.nanoTime();
-        fenced.fence(shard);
         try {
+            for (Table table : tables) {
+                table.rows().begin(shard);
+                table.rows().read(shard);
+            }
+            for (Table table : tables) {
+                table.rows().read(shard); // What was written in the meantime, so that little is left for the pause.
+            }
+            long begun = System.nanoTime();
+            fenced.fence(shard);
             refuseOtherTables(shard);
             Sql.inTransaction(old, () -> {
                 Sql.execute(old, SILENCE + "; SET LOCAL lock_timeout = '10s'");
@@ -154,6 +183,7 @@ final class SliceReturn implements AutoCloseable {
                 write(shard);
                 return true;
             });
+            return new SliceReport(shard, Duration.ofNanos(System.nanoTime() - begun), 1);
         } catch (SQLException e) {
             openAfter(shard, e);
             Optional<AdoptRefusedException> refusal = refused(shard, e);
@@ -165,12 +195,14 @@ final class SliceReturn implements AutoCloseable {
             openAfter(shard, e);
             throw e;
         }
-        return new SliceReport(shard, Duration.ofNanos(System.nanoTime() - begun), 1);
     }
 
     private void write(int shard) throws SQLException {
         for (Table table : tables) {
             table.rows().read(shard);
+        }
+        for (Table table : tables) {
+            table.rows().findLost(shard, table.parent());
         }
         for (int i = tables.size() - 1; i >= 0; i--) {
             tables.get(i).rows().deleteGone();

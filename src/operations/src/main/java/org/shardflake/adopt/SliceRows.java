@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
 import org.postgresql.copy.CopyOut;
@@ -25,8 +26,10 @@ import org.shardflake.jdbc.Sql;
 /**
  * One table's rows on their way back from the shards. For one thread, in one session of the old database.
  *
- * <p>The rows of slices that are over do not change there, so their keys and hashes are read once, before any writer waits. Then, for each shard, all
- * of its rows are read, and what differs is written: in the caller's transaction, with nothing firing but our own triggers.
+ * <p>The rows of slices that are over do not change there, so their keys and hashes are read once. The rows of a shard are read while it accepts writes,
+ * and those that differ from the slice are kept. When the shard accepts no more writes, only the rows are read that were written since then: those of
+ * transactions that the first reading did not see. A row that was deleted is missed by the number of rows, and found by its key. Then what differs is
+ * written: in the caller's transaction, with nothing firing but our own triggers.
  */
 final class SliceRows {
 
@@ -47,6 +50,26 @@ final class SliceRows {
 
     private static final String HAS = "EXISTS (SELECT FROM %s %s WHERE %s)";
 
+    /** The first transaction that the next snapshot may not see; those before it have ended. */
+    private static final String FIRST_UNSEEN = "SELECT pg_snapshot_xmin(pg_current_snapshot())::xid::text";
+
+    /**
+     * The temporary tables: the slices' keys and hashes, the rows that come back, those that were just read, the keys that the shard has no more, the
+     * table's rows that differ, and those that decide about other shards than before.
+     */
+    private static final String CREATE = """
+            DROP TABLE IF EXISTS %1$s, %2$s, %3$s, %4$s, %5$s, %6$s;
+            CREATE TEMP TABLE %1$s AS SELECT %7$s AS shardflake_shard, %8$s, %9$s AS shardflake_hash FROM %10$s t WHERE %7$s = ANY ('{%11$s}'::integer[]);
+            CREATE INDEX ON %1$s (shardflake_shard);
+            CREATE INDEX ON %1$s (%12$s);
+            CREATE TEMP TABLE %2$s AS SELECT %13$s, NULL::bigint AS shardflake_hash FROM %14$s t WITH NO DATA;
+            CREATE TEMP TABLE %3$s AS SELECT * FROM %2$s WITH NO DATA;
+            CREATE TEMP TABLE %4$s AS SELECT %8$s FROM %14$s t WITH NO DATA;
+            CREATE TEMP TABLE %5$s AS SELECT t.* FROM %14$s t WITH NO DATA;
+            CREATE TEMP TABLE %6$s AS SELECT t.* FROM %14$s t WITH NO DATA;
+            ANALYZE %1$s
+            """;
+
     private final Connection connection;
     private final Route route;
     private final TableFacts table;
@@ -55,8 +78,13 @@ final class SliceRows {
     private final Rows rows;
     private final String slice;
     private final String back;
+    private final String late;
+    private final String gone;
     private final String lost;
+    private final String moved;
     private boolean areReplaced;
+    /** What {@link #FIRST_UNSEEN} said before the shard was read; empty if it was not. */
+    private String since = "";
 
     /**
      * @param adoption the number of the table's adoption
@@ -72,7 +100,10 @@ final class SliceRows {
         this.rows = rows;
         this.slice = "pg_temp.shardflake_slice_" + adoption;
         this.back = "pg_temp.shardflake_back_" + adoption;
+        this.late = "pg_temp.shardflake_late_" + adoption;
+        this.gone = "pg_temp.shardflake_gone_" + adoption;
         this.lost = "pg_temp.shardflake_lost_" + adoption;
+        this.moved = "pg_temp.shardflake_moved_" + adoption;
     }
 
     String name() {
@@ -92,29 +123,23 @@ final class SliceRows {
 
     /** Reads the old table's rows of shards that have left, and creates the temporary tables for returning rows. */
     void remember(Collection<Integer> shards) throws SQLException {
-        String ids = shards.stream().map(String::valueOf).collect(joining(","));
-        String shard = route.shard("t");
-        Sql.execute(connection, """
-                DROP TABLE IF EXISTS %1$s, %2$s, %3$s;
-                CREATE TEMP TABLE %4$s AS SELECT %5$s AS shardflake_shard, %6$s, %7$s AS shardflake_hash FROM %8$s t WHERE %5$s = ANY ('{%9$s}'::integer[]);
-                CREATE INDEX ON %1$s (shardflake_shard);
-                CREATE TEMP TABLE %10$s AS SELECT %11$s, NULL::bigint AS shardflake_hash FROM %12$s t WITH NO DATA;
-                CREATE TEMP TABLE %13$s AS SELECT t.* FROM %12$s t WITH NO DATA;
-                ANALYZE %1$s
-                """.formatted(
+        Sql.execute(
+                connection,
+                CREATE.formatted(
                         slice,
                         back,
+                        late,
+                        gone,
                         lost,
-                        slice,
-                        shard,
+                        moved,
+                        route.shard("t"),
                         table.keyOf("t"),
                         rows.hash(),
                         table.rows(),
-                        ids,
-                        back,
+                        shards.stream().map(String::valueOf).collect(joining(",")),
+                        quotedKey(),
                         names("t."),
-                        table.own(),
-                        lost));
+                        table.own()));
     }
 
     private String names(String row) {
@@ -125,15 +150,6 @@ final class SliceRows {
         return "(%s) = (%s)".formatted(one, other);
     }
 
-    /** A condition that the old table has a returning row unchanged. */
-    private String isSame(int shard) {
-        return HAS.formatted(
-                slice,
-                "s",
-                "s.shardflake_shard = %s AND %s AND s.shardflake_hash = b.shardflake_hash"
-                        .formatted(shard, same(table.keyOf("s"), table.keyOf("b"))));
-    }
-
     /** A condition that the old table has a returning row, with the same values or others. */
     private String isKnown(int shard) {
         return HAS.formatted(
@@ -142,18 +158,77 @@ final class SliceRows {
                 "s.shardflake_shard = %s AND %s".formatted(shard, same(table.keyOf("s"), table.keyOf("b"))));
     }
 
-    /** Reads all rows of a shard, which accepts no more writes. */
-    void read(int shard) throws SQLException {
+    /** A condition that another table has a row with the same key. */
+    private String isIn(String other, String row) {
+        return HAS.formatted(other, "o", same(table.keyOf("o"), table.keyOf(row)));
+    }
+
+    /** Forgets the shard before. Nothing is known of the rows that this one has. */
+    void begin(int shard) throws SQLException {
         areReplaced = false;
-        Sql.execute(connection, "TRUNCATE %s, %s".formatted(back, lost));
+        since = "";
+        Sql.execute(connection, """
+                TRUNCATE %1$s, %2$s;
+                INSERT INTO %2$s SELECT %3$s FROM %4$s s WHERE s.shardflake_shard = %5$s;
+                ANALYZE %2$s
+                """.formatted(back, gone, table.keyOf("s"), slice, shard));
+    }
+
+    /** Reads the rows of the shard that were written since the last reading, all of them at first, and keeps those that the table has not. */
+    void read(int shard) throws SQLException {
         ShardTables server = servers.ofShard(shard);
+        Sql.inTransaction(server.connection(), () -> {
+            Sql.execute(server.connection(), "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY");
+            String seen = Sql.text(server.connection(), FIRST_UNSEEN);
+            copy(
+                    server,
+                    "SELECT %s, %s FROM %s t WHERE %s"
+                            .formatted(
+                                    names("t."),
+                                    rows.hash(),
+                                    server.table(shard),
+                                    since.isEmpty() ? "true" : "age(t.xmin) <= age('%s'::xid)".formatted(since)),
+                    "");
+            take(shard);
+            long count = Sql.list(
+                            server.connection(), "SELECT count(*) FROM " + server.table(shard), row -> row.getLong(1))
+                    .get(0);
+            if (count != known(shard)) {
+                copy(
+                        server,
+                        "SELECT %s FROM %s t".formatted(table.keyOf("t"), server.table(shard)),
+                        "(%s)".formatted(quotedKey()));
+                forgetDeleted(shard);
+                if (count != known(shard)) {
+                    throw new AdoptRefusedException(
+                            "shard %s cannot come back: rows of %s there have equal primary keys, as %s compares them"
+                                    .formatted(shard, server.table(shard), table.name()),
+                            "delete or change one of them in the shard");
+                }
+            }
+            since = seen;
+            return true;
+        });
+    }
+
+    private String quotedKey() {
+        return table.primaryKey().stream()
+                .map(name -> table.column(name).orElseThrow().quoted())
+                .collect(joining(", "));
+    }
+
+    /** @param only the columns that the query has, in parentheses; empty for all */
+    private void copy(ShardTables server, String query, String only) throws SQLException {
+        Sql.execute(connection, "TRUNCATE " + late);
         CopyOut out = server.connection()
                 .unwrap(PGConnection.class)
                 .getCopyAPI()
-                .copyOut("COPY (SELECT %s, %s FROM %s t) TO STDOUT"
-                        .formatted(names("t."), rows.hash(), server.table(shard)));
+                .copyOut("COPY (%s) TO STDOUT".formatted(query));
         try (Sql.Ending ending = () -> Sql.cancel(server.connection(), out)) {
-            CopyIn in = connection.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY %s FROM STDIN".formatted(back));
+            CopyIn in = connection
+                    .unwrap(PGConnection.class)
+                    .getCopyAPI()
+                    .copyIn("COPY %s %s FROM STDIN".formatted(late, only));
             try (Sql.Ending failed = () -> Sql.cancel(in)) {
                 for (byte[] line = out.readFromCopy(); line != null; line = out.readFromCopy()) {
                     in.writeToCopy(line, 0, line.length);
@@ -161,18 +236,99 @@ final class SliceRows {
                 in.endCopy();
             }
         }
-        Sql.execute(connection, "ANALYZE " + back);
+        Sql.execute(connection, "ANALYZE " + late);
+    }
+
+    /** Keeps the rows that were read and that the table has not, with these values. */
+    private void take(int shard) throws SQLException {
+        String isSame = HAS.formatted(
+                slice,
+                "s",
+                "s.shardflake_shard = %s AND %s AND s.shardflake_hash = b.shardflake_hash"
+                        .formatted(shard, same(table.keyOf("s"), table.keyOf("b"))));
         Sql.execute(connection, """
-                INSERT INTO %s SELECT t.* FROM %s t JOIN %s s ON s.shardflake_shard = %s AND %s
-                 WHERE NOT EXISTS (SELECT FROM %s b WHERE %s AND b.shardflake_hash = s.shardflake_hash)
+                DELETE FROM %1$s b WHERE %2$s;
+                DELETE FROM %3$s g WHERE %4$s;
+                INSERT INTO %1$s SELECT b.* FROM %5$s b WHERE NOT %6$s;
+                ANALYZE %1$s, %3$s
+                """.formatted(back, isIn(late, "b"), gone, isIn(late, "g"), late, isSame));
+    }
+
+    /** The number of rows that the shard has if none was deleted since they were read. */
+    private long known(int shard) throws SQLException {
+        return Sql.list(
+                        connection,
+                        "SELECT (SELECT count(*) FROM %s s WHERE s.shardflake_shard = %s) - (SELECT count(*) FROM %s) + (SELECT count(*) FROM %s b WHERE NOT %s)"
+                                .formatted(slice, shard, gone, back, isKnown(shard)),
+                        row -> row.getLong(1))
+                .get(0);
+    }
+
+    /** Notes that the shard has only the rows whose keys were read. */
+    private void forgetDeleted(int shard) throws SQLException {
+        Sql.execute(connection, """
+                INSERT INTO %1$s SELECT %2$s FROM %3$s s WHERE s.shardflake_shard = %4$s AND NOT %5$s AND NOT %6$s;
+                DELETE FROM %7$s b WHERE NOT %8$s;
+                ANALYZE %7$s, %1$s
+                """.formatted(
+                        gone, table.keyOf("s"), slice, shard, isIn(late, "s"), isIn(gone, "s"), back, isIn(late, "b")));
+    }
+
+    /**
+     * Finds the rows of the table that the shard has otherwise or no more, and those whose shard they decide about.
+     *
+     * @param parent of this table's rows, which has done the same; null if they have the key
+     */
+    void findLost(int shard, @Nullable SliceRows parent) throws SQLException {
+        Sql.execute(connection, """
+                TRUNCATE %1$s, %2$s;
+                INSERT INTO %1$s SELECT t.* FROM %3$s t WHERE (%4$s) IN (SELECT %5$s FROM %6$s g UNION ALL SELECT %7$s FROM %8$s b WHERE %9$s);
+                INSERT INTO %2$s SELECT l.* FROM %1$s l WHERE NOT EXISTS (SELECT FROM %8$s b WHERE %10$s AND %11$s);
+                ANALYZE %1$s, %2$s
                 """.formatted(
                         lost,
+                        moved,
                         table.own(),
-                        slice,
-                        shard,
-                        same(table.keyOf("s"), table.keyOf("t")),
+                        table.keyOf("t"),
+                        table.keyOf("g"),
+                        gone,
+                        table.keyOf("b"),
                         back,
-                        same(table.keyOf("b"), table.keyOf("s"))));
+                        isKnown(shard),
+                        same(table.keyOf("b"), table.keyOf("l")),
+                        decidesAlike()));
+        Route.Link link = route.link();
+        if (link != null
+                && parent != null
+                && Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM %s)".formatted(parent.moved))) {
+            Sql.execute(connection, """
+                    INSERT INTO %1$s SELECT t.* FROM %2$s t JOIN %3$s s ON s.shardflake_shard = %4$s AND %5$s
+                     WHERE (%6$s) IN (SELECT %7$s FROM %8$s p) AND NOT %9$s;
+                    ANALYZE %1$s
+                    """.formatted(
+                            moved,
+                            table.own(),
+                            slice,
+                            shard,
+                            same(table.keyOf("s"), table.keyOf("t")),
+                            table.listOf("t", link.columns()),
+                            parent.table.listOf("p", link.to()),
+                            parent.moved,
+                            isIn(moved, "t")));
+        }
+    }
+
+    /** A condition for a row that comes back: the rows that refer to it belong to the same shard as before, with the same key. */
+    private String decidesAlike() {
+        List<String> conditions = new ArrayList<>();
+        for (String name : route.deciding()) {
+            Column column = table.column(name).orElseThrow();
+            conditions.add(
+                    columns.contains(column)
+                            ? "b.%1$s::text IS NOT DISTINCT FROM l.%1$s::text".formatted(column.quoted())
+                            : "false");
+        }
+        return String.join(" AND ", conditions);
     }
 
     /** Deletes the rows that the shard no longer has. */
@@ -200,8 +356,8 @@ final class SliceRows {
         if (values.isEmpty()) {
             return;
         }
-        String changed = "%s b WHERE %s AND %s AND NOT %s"
-                .formatted(back, same(table.keyOf("b"), table.keyOf("t")), isKnown(shard), isSame(shard));
+        String changed =
+                "%s b WHERE %s AND %s".formatted(back, same(table.keyOf("b"), table.keyOf("t")), isKnown(shard));
         Savepoint before = connection.setSavepoint();
         try {
             Sql.execute(connection, "UPDATE %s t SET %s FROM %s".formatted(table.own(), values, changed));
@@ -220,47 +376,52 @@ final class SliceRows {
     void insert(int shard) throws SQLException {
         Sql.execute(
                 connection,
-                "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM %s b WHERE NOT %s"
+                "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM %s b WHERE %s"
                         .formatted(
                                 table.name(),
                                 names(""),
                                 names("b."),
                                 back,
-                                areReplaced ? isSame(shard) : isKnown(shard)));
+                                areReplaced ? "true" : "NOT " + isKnown(shard)));
     }
 
-    /** Compares all rows of the shard with those of the table, and refuses any that differ. */
+    /**
+     * Compares the rows that were written, and those that got their keys from such rows, and refuses any that differ from the shard's. No other row of the
+     * slice has changed since it was found to be the same.
+     */
     void compare(int shard) throws SQLException {
-        String is =
-                "(SELECT %s, %s AS shardflake_shard, %s AS shardflake_hash FROM %s t WHERE (%s) IN (SELECT %s FROM %s b))"
-                        .formatted(
+        List<String> differing = Sql.list(
+                connection,
+                """
+                WITH wanted AS (
+                    SELECT %1$s, b.shardflake_hash FROM %2$s b
+                     UNION ALL
+                    SELECT %3$s, s.shardflake_hash FROM %4$s s WHERE s.shardflake_shard = %5$s AND %6$s AND NOT %7$s AND NOT %8$s),
+                found AS (
+                    SELECT %9$s, %10$s AS shardflake_shard, %11$s AS shardflake_hash FROM %12$s t WHERE (%9$s) IN (SELECT %13$s FROM wanted w))
+                SELECT concat_ws(', ', %13$s) FROM wanted w
+                 WHERE NOT EXISTS (SELECT FROM found i WHERE %14$s AND i.shardflake_shard = %5$s AND i.shardflake_hash = w.shardflake_hash)
+                 UNION
+                SELECT concat_ws(', ', %9$s) FROM %15$s t JOIN %16$s g ON %17$s
+                 ORDER BY 1 LIMIT %18$s
+                """.formatted(
+                                table.keyOf("b"),
+                                back,
+                                table.keyOf("s"),
+                                slice,
+                                shard,
+                                isIn(moved, "s"),
+                                isIn(back, "s"),
+                                isIn(gone, "s"),
                                 table.keyOf("t"),
                                 route.shard("t"),
                                 rows.hash(),
                                 table.rows(),
-                                table.keyOf("t"),
-                                table.keyOf("b"),
-                                back);
-        List<String> differing = Sql.list(
-                connection,
-                """
-                SELECT concat_ws(', ', %1$s) FROM %2$s b
-                 WHERE NOT EXISTS (SELECT FROM %3$s i WHERE %4$s AND i.shardflake_shard = %5$s AND i.shardflake_hash = b.shardflake_hash)
-                 UNION
-                SELECT concat_ws(', ', %6$s) FROM %7$s t JOIN %8$s l ON %9$s
-                 WHERE NOT EXISTS (SELECT FROM %2$s b WHERE %10$s)
-                 ORDER BY 1 LIMIT %11$s
-                """.formatted(
-                                table.keyOf("b"),
-                                back,
-                                is,
-                                same(table.keyOf("i"), table.keyOf("b")),
-                                shard,
-                                table.keyOf("t"),
+                                table.keyOf("w"),
+                                same(table.keyOf("i"), table.keyOf("w")),
                                 table.own(),
-                                lost,
-                                same(table.keyOf("l"), table.keyOf("t")),
-                                same(table.keyOf("b"), table.keyOf("t")),
+                                gone,
+                                same(table.keyOf("g"), table.keyOf("t")),
                                 SAMPLES),
                 row -> "(" + row.getString(1) + ")");
         if (!differing.isEmpty()) {
@@ -276,8 +437,7 @@ final class SliceRows {
         for (ForeignKey key : keys) {
             List<String> conditions = new ArrayList<>();
             if (key.isFrom(table.own())) {
-                String isWritten = "(%s) IN (SELECT %s FROM %s b WHERE NOT %s)"
-                        .formatted(table.keyOf("c"), table.keyOf("b"), back, isSame(shard));
+                String isWritten = "(%s) IN (SELECT %s FROM %s b)".formatted(table.keyOf("c"), table.keyOf("b"), back);
                 ForeignKeys.keepReferred(connection, key, isWritten);
                 conditions.add(isWritten);
             }

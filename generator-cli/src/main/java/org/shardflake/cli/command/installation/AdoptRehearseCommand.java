@@ -19,7 +19,7 @@ import picocli.CommandLine.Command;
             "Does what adopt cutover makes writers wait for, and lets no shard leave.",
             "First it brings over what has changed, and compares all rows. Then, for each shard: writers of its rows wait,"
                     + " the last changes are brought over, compared and checked, and writers continue in the old database."
-                    + " So it shows how long a cutover would make them wait, and whether the shard could leave. A rehearsal that is"
+                    + " So it shows how long a cutover would make them wait, and whether the shard could leave. Those that have left are left out. A rehearsal that is"
                     + " killed leaves nothing to clean up.",
             "It creates nothing: adopt run has copied the rows before, and adopt cutover --percent 0 has created the triggers."
         },
@@ -27,7 +27,7 @@ import picocli.CommandLine.Command;
             "0:these shards could leave",
             "1:a server or the catalog cannot be reached, or failed, or a shard's writers did not end; run the command again",
             "2:the command line or the plan is wrong, or it was not confirmed",
-            "4:rows are still to be copied or cannot live in the shards as they are, triggers are still to be created, a shard has left, or another command is adopting a table just now",
+            "4:rows are still to be copied or cannot live in the shards as they are, triggers are still to be created, or another command is adopting a table just now",
             "5:a shard's rows differ from those of the tables, or break a foreign key; shards after it were not looked at"
         },
         footer = {
