@@ -20,12 +20,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jooq.Field;
 import org.jooq.Table;
 import org.jooq.impl.DSL;
@@ -42,6 +46,8 @@ import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jooq.JooqRouter;
+import org.shardflake.router.DarkRead;
+import org.shardflake.router.RouterListener;
 import org.shardflake.router.Scatter;
 import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardRouter;
@@ -547,6 +553,98 @@ class OldDatabaseTest {
                     }
                 });
                 assertThat(name).isEqualTo(user == 11 ? "shard_0003" : "shop");
+            }
+        }
+    }
+
+    /** The application gets the old database's rows, whatever the shard has, and its pools lend the same connections. */
+    @Test
+    void readsAreComparedInTheDark() throws Exception {
+        cutOver(ShardSet.of(5));
+        BlockingQueue<DarkRead> told = new LinkedBlockingQueue<>();
+        try (ShardRouter router = darkRouter(Duration.ofMillis(100), told)) {
+            assertThat(names(router, 11)).hasSize(1);
+            DarkRead same = told.poll(1, TimeUnit.MINUTES);
+            assertThat(same).isNotNull();
+            assertThat(same.outcome()).as("%s", same).isEqualTo(DarkRead.Outcome.SAME);
+            assertThat(same.sql()).endsWith("WHERE id = ? AND note <> 'shop.users' ORDER BY id");
+            assertThat(same.shard()).isEqualTo(3);
+            assertThat(same.server().name()).isEqualTo("db1");
+
+            installation.execute(0, "UPDATE shard_0003.users SET name = 'other' WHERE id = 11");
+            assertThat(names(router, 11)).doesNotContain("other");
+            DarkRead different = told.poll(1, TimeUnit.MINUTES);
+            assertThat(different.outcome()).isEqualTo(DarkRead.Outcome.DIFFERENT);
+            assertThat(different.difference()).isEqualTo("of 1 rows the shard has 1 others, and lacks 1");
+
+            installation.execute(0, "ALTER TABLE shard_0003.users RENAME TO renamed");
+            assertThat(names(router, 11)).hasSize(1);
+            assertThat(told.poll(1, TimeUnit.MINUTES).outcome()).isEqualTo(DarkRead.Outcome.FAILED);
+            installation.execute(0, "ALTER TABLE shard_0003.renamed RENAME TO users");
+
+            // Neither a write nor a shard that has left.
+            router.run(11, tx -> names(tx, 11));
+            assertThat(names(router, 5)).hasSize(1);
+            assertThat(names(router, 12)).hasSize(1);
+            assertThat(told.poll(1, TimeUnit.MINUTES).shard()).isEqualTo(4);
+            assertThat(told).isEmpty();
+        }
+        installation.execute(0, "UPDATE shard_0003.users SET name = 'user 11' WHERE id = 11");
+        assertThat(Stream.of(1, 4, 16, 64).map(Duration::ofSeconds).anyMatch(this::isFoundLate))
+                .isTrue();
+        assertThatThrownBy(() -> ShardRouter.builder()
+                        .catalog(postgres.database(0).uri())
+                        .darkReads(1, Duration.ofSeconds(1))
+                        .build())
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("dark reads need an old database");
+    }
+
+    /** Whether a copy that is behind is found to be the same in the end: a slow machine may take longer than this. */
+    private boolean isFoundLate(Duration lag) {
+        BlockingQueue<DarkRead> told = new LinkedBlockingQueue<>();
+        try (ShardRouter router = darkRouter(lag, told)) {
+            installation.execute(OLD, "UPDATE shop.users SET name = 'changed %s' WHERE id = 12".formatted(lag));
+            assertThat(names(router, 12)).hasSize(1);
+            try (DatabaseAdopter adopter = AdoptSlicesTest.adopter(postgres, AdoptListener.NONE)) {
+                adopter.run();
+            }
+            DarkRead read = told.poll(3, TimeUnit.MINUTES);
+            return read != null && read.outcome() == DarkRead.Outcome.LATE;
+        } catch (SQLException | InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static ShardRouter darkRouter(Duration lag, BlockingQueue<DarkRead> told) {
+        return ShardRouter.builder()
+                .catalog(postgres.database(0).uri())
+                .oldDatabase(postgres.database(OLD).uri(), "shop")
+                .darkReads(1, lag)
+                .listener(new RouterListener() {
+                    @Override
+                    public void darkReadEnded(DarkRead read) {
+                        told.add(read);
+                    }
+                })
+                .build();
+    }
+
+    private static List<String> names(ShardRouter router, int user) throws SQLException {
+        return router.read(user, tx -> names(tx, user));
+    }
+
+    private static List<String> names(ShardTransaction tx, int user) throws SQLException {
+        String sql =
+                "SELECT * FROM (SELECT u.*, name AS note FROM ${shard.schema}.users u) u WHERE id = ? AND note <> 'shop.users' ORDER BY id";
+        try (PreparedStatement statement = tx.connection().prepareStatement(tx.sql(sql))) {
+            statement.setInt(1, user);
+            try (ResultSet row = statement.executeQuery()) {
+                List<String> names = new ArrayList<>();
+                while (row.next()) {
+                    names.add(row.getString("name"));
+                }
+                return names;
             }
         }
     }

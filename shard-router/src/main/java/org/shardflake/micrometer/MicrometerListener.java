@@ -5,12 +5,15 @@
 package org.shardflake.micrometer;
 
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.router.DarkRead;
 import org.shardflake.router.RouterListener;
 import org.shardflake.router.health.RouterState;
 
@@ -69,6 +72,22 @@ public final class MicrometerListener implements RouterListener {
     @Override
     public void referenceArrived(Server server, Duration duration) {
         work(server).referenceLag().record(duration);
+    }
+
+    @Override
+    public void darkReadEnded(DarkRead read) {
+        String outcome = read.outcome().name().toLowerCase(Locale.ROOT);
+        darkRead("old", outcome).record(read.oldTook());
+        darkRead("shard", outcome).record(read.shardTook());
+    }
+
+    private Timer darkRead(String side, String outcome) {
+        return Timer.builder("shardflake.dark.reads")
+                .description(
+                        "Reads of the old database that were run there again and in the shard, to compare their rows")
+                .tag("side", side)
+                .tag("outcome", outcome)
+                .register(registry);
     }
 
     private WorkMeters work(Server server) {

@@ -60,4 +60,7 @@ public interface RouterListener {
      * @param duration how long that took
      */
     default void referenceArrived(Server server, Duration duration) {}
+
+    /** A {@linkplain ShardRouterBuilder#darkReads dark read} has been compared, or skipped; called on a thread of the router or of the application. */
+    default void darkReadEnded(DarkRead read) {}
 }

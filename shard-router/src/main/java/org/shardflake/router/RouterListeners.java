@@ -79,6 +79,11 @@ final class RouterListeners implements RouterListener {
         tell(listener -> listener.referenceArrived(server, duration));
     }
 
+    @Override
+    public void darkReadEnded(DarkRead read) {
+        tell(listener -> listener.darkReadEnded(read));
+    }
+
     /** Logs exceptions of a listener, which must not hide how the work ended. */
     private void tell(Consumer<RouterListener> event) {
         for (RouterListener listener : listeners) {

@@ -80,6 +80,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     private final ManyShards manyShards;
     private final ReferenceAccess reference;
     private final Lookups lookups;
+    private final @Nullable DarkReads darkReads;
 
     ShardRouter(
             MapSource maps,
@@ -88,7 +89,8 @@ public final class ShardRouter implements RouterState, AutoCloseable {
             RouterListener listener,
             Duration drainTimeout,
             Duration closeTimeout,
-            @Nullable ExecutorService threads) {
+            @Nullable ExecutorService threads,
+            @Nullable DarkReads darkReads) {
         this.maps = maps;
         this.retryPolicy = retryPolicy;
         this.listener = listener;
@@ -97,6 +99,10 @@ public final class ShardRouter implements RouterState, AutoCloseable {
         this.manyShards = new ManyShards(executor, threads);
         this.reference = new ReferenceAccess(executor, retryPolicy, listener);
         this.lookups = new Lookups(maps);
+        this.darkReads = darkReads;
+        if (darkReads != null) {
+            darkReads.begin(pools);
+        }
     }
 
     /** Starts building a router. */
@@ -451,6 +457,9 @@ public final class ShardRouter implements RouterState, AutoCloseable {
      */
     @Override
     public void close() {
+        if (darkReads != null) {
+            darkReads.close();
+        }
         pools.stop();
         maps.close();
         manyShards.close();

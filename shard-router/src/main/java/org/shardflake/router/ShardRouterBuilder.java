@@ -26,6 +26,7 @@ import org.shardflake.router.internal.map.StaticMapSource;
 import org.shardflake.router.internal.map.TimedPasswords;
 import org.shardflake.router.internal.pool.PoolSettings;
 import org.shardflake.router.internal.session.OldDatabase;
+import org.shardflake.router.internal.session.ReadSamples;
 import org.shardflake.server.PasswordSource;
 import org.shardflake.server.ServerUrl;
 
@@ -50,6 +51,8 @@ public final class ShardRouterBuilder {
     private final List<RouterListener> listeners = new ArrayList<>();
     private @Nullable ExecutorService executor;
     private @Nullable OldDatabase oldDatabase;
+    private double darkReads;
+    private Duration darkReadLag = Duration.ZERO;
 
     ShardRouterBuilder() {}
 
@@ -210,7 +213,26 @@ public final class ShardRouterBuilder {
      * @throws IllegalArgumentException if the URL or the name cannot be used
      */
     public ShardRouterBuilder oldDatabase(String url, String schema) {
-        this.oldDatabase = new OldDatabase(ServerUrl.parse(url), schema, shard -> {});
+        this.oldDatabase = new OldDatabase(ServerUrl.parse(url), schema, shard -> {}, ReadSamples.NONE);
+        return this;
+    }
+
+    /**
+     * Runs a share of the transactions that only read, and that the {@linkplain #oldDatabase old database} has answered, again: there and in the shard's
+     * server, whose rows {@code shardflake adopt run} has copied. {@link RouterListener#darkReadEnded} has the outcomes. Not done by default.
+     *
+     * <p>The application has its answer before, and never waits. Statements run once more on both sides, in read-only transactions, one after the other,
+     * for at most some seconds, on separate connections. Rows are compared by their texts, in any order; columns that only the shard has don't count.
+     *
+     * @param share from 0 to 1
+     * @param lag how far the copy may be behind: rows that differ are looked at again after this time
+     */
+    public ShardRouterBuilder darkReads(double share, Duration lag) {
+        if (!(share >= 0 && share <= 1)) {
+            throw new IllegalArgumentException("share of dark reads is %s, allowed: 0 to 1".formatted(share));
+        }
+        this.darkReads = share;
+        this.darkReadLag = positive("lag of dark reads", lag);
         return this;
     }
 
@@ -252,7 +274,8 @@ public final class ShardRouterBuilder {
     /**
      * Loads the map and creates the router, which connects to servers when needed.
      *
-     * @throws IllegalStateException if not exactly one of catalog and map was given, or both a password and a source of passwords
+     * @throws IllegalStateException if not exactly one of catalog and map was given, or both a password and a source of passwords, or dark reads
+     *     without an old database
      * @throws org.shardflake.catalog.CatalogUnavailableException if the catalog cannot be reached and there is no cached
      *     map
      * @throws org.shardflake.catalog.CatalogMissingException if the catalog's database has no shard map
@@ -265,10 +288,15 @@ public final class ShardRouterBuilder {
             throw new IllegalStateException(
                     "a router takes a password or a source of passwords, and not both; give credentials(user, null) for the user");
         }
+        if (darkReads > 0 && oldDatabase == null) {
+            throw new IllegalStateException("dark reads need an old database; give its URL by oldDatabase");
+        }
+        RouterListener listener = new RouterListeners(listeners);
+        DarkReads dark = darkReads > 0 ? new DarkReads(darkReads, darkReadLag, listener) : null;
+        OldDatabase old = oldDatabase == null || dark == null ? oldDatabase : oldDatabase.sampling(dark);
         Login login = new Login(user, password, passwords == null ? null : new TimedPasswords(passwords));
         PoolSettings pools = new PoolSettings(
-                poolSize, connectionTimeout, statementTimeout, cachedStatements, login, poolCustomizer, oldDatabase);
-        RouterListener listener = new RouterListeners(listeners);
+                poolSize, connectionTimeout, statementTimeout, cachedStatements, login, poolCustomizer, old);
         if (staticMap != null) {
             return started(new ShardRouter(
                     new StaticMapSource(staticMap),
@@ -277,10 +305,12 @@ public final class ShardRouterBuilder {
                     listener,
                     drainTimeout,
                     closeTimeout,
-                    executor));
+                    executor,
+                    dark));
         }
         CatalogMapSource maps = new CatalogMapSource(Objects.requireNonNull(catalog), login, pollInterval, cacheFile);
-        ShardRouter router = new ShardRouter(maps, pools, retryPolicy, listener, drainTimeout, closeTimeout, executor);
+        ShardRouter router =
+                new ShardRouter(maps, pools, retryPolicy, listener, drainTimeout, closeTimeout, executor, dark);
         maps.start(router::mapChanged, router::openPools);
         return started(router);
     }

@@ -80,8 +80,14 @@ final class SliceFence {
             END $$;
             COMMENT ON FUNCTION shardflake_adopt.enter(integer, text) IS
                 'Keeps a shard in this database until the transaction ends. Error: SF001 if it has left, and the router must be asked';
+            CREATE OR REPLACE FUNCTION shardflake_adopt.shards_over() RETURNS integer[]
+                LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+                SELECT coalesce(array_agg(s.shard), '{}') FROM shardflake_adopt.slice s WHERE s.over_since IS NOT NULL
+            $$;
+            COMMENT ON FUNCTION shardflake_adopt.shards_over() IS
+                'The shards that have left this database, as the query''s snapshot has it: their rows in its tables are as they were then';
             GRANT USAGE ON SCHEMA shardflake_adopt TO PUBLIC;
-            GRANT EXECUTE ON FUNCTION shardflake_adopt.enter(integer, text) TO PUBLIC;
+            GRANT EXECUTE ON FUNCTION shardflake_adopt.enter(integer, text), shardflake_adopt.shards_over() TO PUBLIC;
             """;
 
     /** The trigger function, which checks the row of the statement, and the row again after other triggers have changed it. */
@@ -164,7 +170,7 @@ final class SliceFence {
 
     /** Removes the objects that the fences of all tables share. */
     static final String REMOVE_ALL =
-            "DROP TABLE IF EXISTS shardflake_adopt.slice, shardflake_adopt.fenced; DROP FUNCTION IF EXISTS shardflake_adopt.enter(integer, text);";
+            "DROP TABLE IF EXISTS shardflake_adopt.slice, shardflake_adopt.fenced; DROP FUNCTION IF EXISTS shardflake_adopt.enter(integer, text), shardflake_adopt.shards_over();";
 
     private static final String INSTALL_FENCED = """
             CREATE TABLE IF NOT EXISTS shardflake_adopt.fenced (shard integer PRIMARY KEY);

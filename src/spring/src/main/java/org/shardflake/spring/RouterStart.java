@@ -113,7 +113,11 @@ final class RouterStart {
                     "shardflake.old-database.schema is set, but not shardflake.old-database.url.",
                     "Set shardflake.old-database.url to the database that shards leave, or remove the schema once they have left it.");
         }
-        set("shardflake.old-database", old, one -> builder.oldDatabase(String.valueOf(one.url()), one.schema()));
+        set(
+                "shardflake.old-database",
+                old,
+                one -> builder.oldDatabase(String.valueOf(one.url()), one.schema())
+                        .darkReads(one.darkReads(), one.darkReadLag()));
     }
 
     private RetryPolicy retryPolicy() {

@@ -73,9 +73,14 @@ record ShardflakeProperties(
      *
      * @param url URL of the old database, such as postgresql://app@old/app.
      * @param schema Schema of its tables.
+     * @param darkReads Share of the transactions that only read there, 0 to 1, that are run again on the copied rows and compared.
+     * @param darkReadLag How far the copy may be behind; rows that differ are compared again after this time.
      */
     record OldDatabase(
-            @Nullable String url, @DefaultValue("public") String schema) {}
+            @Nullable String url,
+            @DefaultValue("public") String schema,
+            @DefaultValue("0") double darkReads,
+            @DefaultValue("1m") Duration darkReadLag) {}
 
     /**
      * The settings of the router for jOOQ.

@@ -38,9 +38,7 @@ public final class Routes {
         this.left = left;
         this.poolByShard = new ServerPool[map.sharding().shardCount()];
         for (int shard = 0; shard < poolByShard.length; shard++) {
-            poolByShard[shard] = old != null && !left.get(shard)
-                    ? old
-                    : Objects.requireNonNull(poolByServer.get(map.server(shard).name()));
+            poolByShard[shard] = old != null && !left.get(shard) ? old : serverPool(shard);
         }
     }
 
@@ -107,6 +105,11 @@ public final class Routes {
 
     public ServerPool pool(int shard) {
         return poolByShard[shard];
+    }
+
+    /** The pool of the server that has the shard by the map, also if the shard has not left an old database. */
+    public ServerPool serverPool(int shard) {
+        return Objects.requireNonNull(poolByServer.get(map.server(shard).name()));
     }
 
     /** The pools of the servers in the map. */

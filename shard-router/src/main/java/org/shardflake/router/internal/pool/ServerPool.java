@@ -102,6 +102,11 @@ public final class ServerPool {
         return old != null;
     }
 
+    /** The schema of a shard in it. */
+    public String schema(int shard) {
+        return old == null ? Sharding.schema(shard) : old.schema();
+    }
+
     /** Starts connecting to the primary in the background. A failure is reported to the first user. */
     void open() {
         try {

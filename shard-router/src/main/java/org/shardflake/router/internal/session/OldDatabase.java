@@ -13,8 +13,9 @@ import org.shardflake.server.ServerUrl;
  *
  * @param schema where its tables are; a name that needs no quotes, so that it stands for the schema of a shard in any SQL
  * @param left called with a shard that the database says has left
+ * @param samples takes what some transactions have read
  */
-public record OldDatabase(ServerUrl url, String schema, IntConsumer left) {
+public record OldDatabase(ServerUrl url, String schema, IntConsumer left, ReadSamples samples) {
 
     private static final Pattern NAME = Pattern.compile("[a-z_][a-z0-9_]{0,62}");
 
@@ -28,6 +29,11 @@ public record OldDatabase(ServerUrl url, String schema, IntConsumer left) {
 
     /** The same database with another callback for shards that have left. */
     public OldDatabase telling(IntConsumer receiver) {
-        return new OldDatabase(url, schema, receiver);
+        return new OldDatabase(url, schema, receiver, samples);
+    }
+
+    /** The same database with another receiver of what is read. */
+    public OldDatabase sampling(ReadSamples receiver) {
+        return new OldDatabase(url, schema, left, receiver);
     }
 }

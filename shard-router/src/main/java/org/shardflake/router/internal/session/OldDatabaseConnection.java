@@ -12,13 +12,17 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGStatement;
 import org.shardflake.CliCommand;
 import org.shardflake.router.internal.connection.ShardConnections;
 import org.shardflake.router.internal.jdbc.Executions;
 import org.shardflake.router.internal.jdbc.ReportingPreparedStatement;
 import org.shardflake.router.internal.jdbc.ReportingStatement;
+import org.shardflake.router.internal.session.ReadSamples.Executed;
 import org.shardflake.server.internal.DriverSession;
 
 /**
@@ -32,6 +36,7 @@ final class OldDatabaseConnection extends LeasedConnection {
     private static final String NO_SCHEMA = "3F000";
     private static final String SERIALIZATION = "40001";
     private static final String FENCED = "SF001";
+    private static final int MOST_SAMPLED = 20;
 
     /** Matches SET TRANSACTION, which has to come before a transaction's first query. */
     private static final Pattern SETTING =
@@ -42,6 +47,8 @@ final class OldDatabaseConnection extends LeasedConnection {
     private final SessionPool lender;
     private final OldDatabase old;
     private boolean hasEntered;
+    /** The statements of a transaction that is a sample; otherwise null. */
+    private @Nullable List<Executed> sample;
 
     OldDatabaseConnection(ShardConnections.Loan loan, SessionPool lender, int shard, OldDatabase old)
             throws SQLException {
@@ -79,6 +86,15 @@ final class OldDatabaseConnection extends LeasedConnection {
         if (!hasEntered) {
             ask(lender.searchPath(schema(), true) + ", " + ENTER);
             hasEntered = true;
+            sample = pooled.isReadOnly() && old.samples().next() ? new ArrayList<>() : null;
+        }
+    }
+
+    /** @param text the text as it was executed; the driver's statements have their parameters in it */
+    private void note(String sql, Object text) {
+        List<Executed> its = sample;
+        if (its != null && its.size() < MOST_SAMPLED) {
+            its.add(new Executed(sql, text.toString()));
         }
     }
 
@@ -130,6 +146,8 @@ final class OldDatabaseConnection extends LeasedConnection {
 
     @Override
     public void commit() throws SQLException {
+        List<Executed> its = sample;
+        sample = null;
         try {
             super.commit();
         } catch (SQLException e) {
@@ -137,11 +155,15 @@ final class OldDatabaseConnection extends LeasedConnection {
         } finally {
             hasEntered = false;
         }
+        if (its != null && !its.isEmpty()) {
+            old.samples().ended(shard(), its);
+        }
     }
 
     @Override
     public void rollback() throws SQLException {
         hasEntered = false;
+        sample = null;
         super.rollback();
     }
 
@@ -224,6 +246,7 @@ final class OldDatabaseConnection extends LeasedConnection {
         public String text(String sql) throws SQLException {
             if (!SETTING.matcher(sql).matches()) {
                 enter();
+                note(sql, sql);
             }
             return OldDatabaseConnection.this.text(sql);
         }
@@ -236,7 +259,17 @@ final class OldDatabaseConnection extends LeasedConnection {
 
     @Override
     protected PreparedStatement prepared(String sql, Preparing<PreparedStatement> preparing) throws SQLException {
-        return new ReportingPreparedStatement(super.prepared(sql, preparing), new Entering());
+        PreparedStatement statement = super.prepared(sql, preparing);
+        return new ReportingPreparedStatement(statement, new Entering() {
+            @Override
+            public <T> T execute(Execution<T> execution) throws SQLException {
+                T result = super.execute(execution);
+                if (sample != null) {
+                    note(sql, statement.unwrap(PGStatement.class));
+                }
+                return result;
+            }
+        });
     }
 
     @Override
