@@ -38,6 +38,7 @@ final class PlainDatabase {
     private final Set<Integer> ends = new HashSet<>();
     private final Map<String, Integer> counts = new TreeMap<>();
     private String stored = "";
+    private int commits;
 
     /** Opens one that {@link #create} made. */
     PlainDatabase(Connection connection) throws SQLException {
@@ -138,20 +139,21 @@ final class PlainDatabase {
         if (!order.toString().equals(stored) || !offsets.isEmpty()) {
             execute("UPDATE sink.state SET shards = '%s', offsets = '%s'".formatted(order, offsets));
         }
-        for (Map.Entry<String, Integer> count : counts.entrySet()) {
-            execute(
-                    "INSERT INTO sink.count AS c VALUES ('%s', %s) ON CONFLICT (what) DO UPDATE SET number = c.number + excluded.number"
-                            .formatted(count.getKey(), count.getValue()));
+        if (++commits % 100 == 0 || isComplete()) {
+            for (Map.Entry<String, Integer> count : counts.entrySet()) {
+                execute(
+                        "INSERT INTO sink.count AS c VALUES ('%s', %s) ON CONFLICT (what) DO UPDATE SET number = c.number + excluded.number"
+                                .formatted(count.getKey(), count.getValue()));
+            }
+            counts.clear();
         }
         connection.commit();
         stored = order.toString();
-        counts.clear();
     }
 
     /** Forgets what was not committed, as the end of a consumer does. */
     void rollBack() throws SQLException {
         connection.rollback();
-        counts.clear();
         stored = "";
         ends.clear();
         try (Statement statement = connection.createStatement();
