@@ -181,7 +181,8 @@ public final class ShardOrder {
             return Optional.empty();
         }
         int its = ((Number) shard.value()).intValue();
-        String server = String.valueOf(record.headers().lastWithName(ShardRouting.SERVER).value());
+        String server = String.valueOf(
+                record.headers().lastWithName(ShardRouting.SERVER).value());
         long lsn = ((Number) record.headers().lastWithName(ShardRouting.LSN).value()).longValue();
         Place place = places.get(its);
         if (place == null
