@@ -184,7 +184,9 @@ class AdoptDatabaseCommandsTest {
         installation.execute(OLD, "ALTER TABLE clinic.pets ADD more text DEFAULT 'lost'");
         assertThat(launch(ExitCodes.PRECONDITION, verify).err()).contains("it has no column more");
         installation.execute(OLD, "ALTER TABLE clinic.pets DROP more");
-        launch(ExitCodes.OK, verify);
+        assertThat(launch(ExitCodes.VERIFICATION, verify).out())
+                .containsPattern("clinic\\.\"Kinds\" +reference\\.\"Kinds\" +2 +- +yes +0\n")
+                .contains("reference.\"Kinds\": 2 missing (1) (2)");
         // The triggers that are there now are not the application's.
         assertThat(launch(ExitCodes.OK, "adopt", "plan", "--from=" + installation.url(OLD), "--file=" + plan())
                         .out())
@@ -204,6 +206,11 @@ class AdoptDatabaseCommandsTest {
                 .doesNotContain("closed");
         installation.execute(OLD, "INSERT INTO clinic.\"Visits\" (pet_id, \"What's done\") VALUES (1, 'still open')");
         copyKinds();
+        installation.execute(OLD, "INSERT INTO clinic.\"Kinds\" VALUES (3, 'bird')");
+        assertThat(launch(ExitCodes.VERIFICATION, verify).out())
+                .contains("nothing follows changes of clinic.\"Kinds\"");
+        installation.execute(OLD, "DELETE FROM clinic.\"Kinds\" WHERE id = 3");
+        assertThat(launch(ExitCodes.OK, verify).out()).contains("no row differs");
         Result finished = adopt(ExitCodes.OK, "--finish", "--yes");
 
         assertThat(finished.out())

@@ -37,8 +37,12 @@ final class EmbeddedBinaries {
     }
 
     /** The binaries for this operating system, unpacked unless an earlier JVM did so. */
-    static synchronized EmbeddedBinaries unpack() {
-        byte[] archive = archive();
+    static EmbeddedBinaries unpack() {
+        return unpack(archive());
+    }
+
+    /** The binaries of an archive, unpacked unless an earlier JVM did so. */
+    static synchronized EmbeddedBinaries unpack(byte[] archive) {
         Path cache = cache();
         Path directory =
                 cache.resolve("postgres-" + DigestUtils.sha256Hex(archive).substring(0, 16));

@@ -37,6 +37,12 @@ final class EmbeddedProvider implements ServerProvider {
         this.environment = Map.copyOf(environment);
     }
 
+    /** A provider of servers with other programs than those on the class path. */
+    EmbeddedProvider(EmbeddedBinaries binaries, Map<String, String> settings) {
+        this(OptionalInt.empty(), settings, Map.of());
+        this.binaries = binaries;
+    }
+
     @Override
     public ClusterServer newServer(String name) {
         if (binaries == null) {

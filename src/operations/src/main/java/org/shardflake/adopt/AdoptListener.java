@@ -4,6 +4,8 @@
  */
 package org.shardflake.adopt;
 
+import java.util.List;
+
 /** Receives the progress of an adoption. */
 public interface AdoptListener {
 
@@ -15,6 +17,14 @@ public interface AdoptListener {
 
     /** Reports the number of changes that this run has brought over so far. */
     default void followed(long changes) {}
+
+    /**
+     * Triggers were not as the adoption had created them, and are again.
+     *
+     * @param problems what was wrong
+     * @param someLeft whether shards have left the old database, which may have accepted writes to them
+     */
+    default void repaired(List<String> problems, boolean someLeft) {}
 
     /** Called when a shard has left the old database. */
     default void left(SliceReport report) {}

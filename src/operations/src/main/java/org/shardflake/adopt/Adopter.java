@@ -131,12 +131,26 @@ public final class Adopter implements AutoCloseable {
 
     /** Looks up a table of the old database that can be adopted. */
     static TableFacts find(String name, AdoptSession session) throws SQLException {
-        TableFacts found = TableFacts.find(session.old(), name, session.searchPath())
+        TableFacts found = facts(name, session)
                 .orElseThrow(() -> new AdoptRefusedException(
                         "there is no table %s in %s".formatted(name, session.database()),
                         "name it with its schema, as in app.photo, and the database that has it"));
-        TableChecks.checkKind(found);
+        TableChecks.checkKind(session.old(), found);
         return found;
+    }
+
+    private static Optional<TableFacts> facts(String name, AdoptSession session) throws SQLException {
+        try {
+            return TableFacts.find(session.old(), name, session.searchPath());
+        } catch (SQLException e) {
+            if (!Sql.isNotAllowed(e)) {
+                throw e;
+            }
+            throw new AdoptRefusedException(
+                    "role %s may not look at %s: %s"
+                            .formatted(Sql.text(session.old(), "SELECT current_user"), name, Sql.message(e)),
+                    "GRANT USAGE ON SCHEMA of the table to this role; it has to own the table, too");
+        }
     }
 
     /**
@@ -225,6 +239,7 @@ public final class Adopter implements AutoCloseable {
      */
     public AdoptPreview plan() {
         return Sql.translating(() -> {
+            TableChecks.checkRights(connection, table.name());
             TableChecks.checkPrimaryKey(connection, table);
             checks.checkColumns();
             checks.checkNulls(connection);
@@ -618,8 +633,55 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
+    private JournalTriggers triggers(Adoption adoption) {
+        return new JournalTriggers(connection, journal, table, adoption.id());
+    }
+
+    /** Whether the journal may lack changes, since someone has changed its triggers. */
+    boolean mayLackRows() throws SQLException {
+        return triggers(requireBegun()).mayLackRows();
+    }
+
+    /** Has all rows copied again, and those that are gone looked for. */
+    void copyAgain() throws SQLException {
+        triggers(requireBegun()).copyAgain();
+    }
+
+    /** Notes the rows that have come or gone with partitions, or without a trace. The adoption is prepared. */
+    Adoption followPartitions(Adoption adoption) throws SQLException {
+        triggers(adoption).follow(new JournalTriggers.Moved() {
+            @Override
+            public void came(String partition) throws SQLException {
+                old.noteRows(adoption, partition);
+            }
+
+            @Override
+            public void went() throws SQLException {
+                old.noteGone(adoption, servers, over);
+            }
+        });
+        return adoption;
+    }
+
+    /**
+     * Refuses a partition that has come or gone in the last moment.
+     *
+     * @throws AdoptException if one has
+     */
+    void requireSamePartitions(Adoption adoption) throws SQLException {
+        if (table.kind().equals("p") && triggers(adoption).areChanged()) {
+            throw new AdoptException("partitions of %s have just been attached or detached; run the same command again"
+                    .formatted(table.name()));
+        }
+    }
+
     /** Copies rows in batches, up to the first one that is not full: rows added later are recorded as changes. */
-    void copy(Adoption adoption) throws SQLException {
+    void copy(Adoption given) throws SQLException {
+        List<String> repaired = triggers(given).repair();
+        if (!repaired.isEmpty()) {
+            listener.repaired(repaired, !over.isEmpty());
+        }
+        Adoption adoption = followPartitions(requireBegun());
         if (adoption.state() != AdoptState.COPYING) {
             return;
         }
@@ -647,13 +709,13 @@ public final class Adopter implements AutoCloseable {
         boolean areKept = false;
         for (int attempt = 1; ; attempt++) {
             try (Sql.Ending ending = servers::forget) {
-                OldTable.Read read = old.read(after, upTo, stage(adoption));
+                OldTable.Read read = old.read(after, upTo, stageRemaining(adoption));
                 if (read.others() > 0 && !areKept) {
                     // Then read once more: a row that loses its shard after it was looked for here is in the journal.
                     old.keepWaiting(adoption, after, upTo);
                     areKept = true;
                     servers.forget();
-                    read = old.read(after, upTo, stage(adoption));
+                    read = old.read(after, upTo, stageRemaining(adoption));
                 }
                 merge();
                 return read.rows();
@@ -747,6 +809,16 @@ public final class Adopter implements AutoCloseable {
                 journal.written(adoption, server.transactionScope(), transactions);
             }
         }
+    }
+
+    /** Copies rows of all shards but those that have left, when the others are copied again. */
+    private OldTable.RowReceiver stageRemaining(Adoption adoption) {
+        OldTable.RowReceiver stage = stage(adoption);
+        return (shard, line) -> {
+            if (!over.contains(shard)) {
+                stage.row(shard, line);
+            }
+        };
     }
 
     /** Receives rows for the servers; while rows are read, no connection involved can do anything else. */
@@ -936,6 +1008,7 @@ public final class Adopter implements AutoCloseable {
                             CliCommand.ADOPT_RUN_REOPEN));
         }
         checks.checkColumns();
+        JournalTriggers.require(connection, List.of(requireBegun().id()));
     }
 
     /** Searches for rows that may differ. */

@@ -57,6 +57,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
      * @param age how long ago that was, by the clock of the old database
      * @param isWorkedOn whether a command works on the table now
      * @param slices where the shards are; empty until a cutover has prepared the table
+     * @param triggers what is wrong with the adoption's triggers, which someone has changed; empty if nothing is
      */
     public record Progress(
             AdoptState state,
@@ -65,7 +66,13 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
             Optional<Instant> oldest,
             Duration age,
             boolean isWorkedOn,
-            Optional<Slices> slices) {}
+            Optional<Slices> slices,
+            List<String> triggers) {
+
+        public Progress {
+            triggers = List.copyOf(triggers);
+        }
+    }
 
     /**
      * The state of adoptions, read from their old databases. Those that do not answer have their reason as the problem.
@@ -150,6 +157,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
                 .holder(connection)
                 .isPresent();
         Optional<Slices> slices = new SliceFence(connection).slices(its.source());
+        List<String> triggers = JournalTriggers.problems(connection, List.of(its.id()));
         return Sql.list(
                         connection,
                         CHANGES.formatted(its.id(), MOST_CHANGES),
@@ -161,7 +169,8 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
                                         .map(OffsetDateTime::toInstant),
                                 Duration.ofSeconds(Math.max(0, row.getLong(3))),
                                 isWorkedOn,
-                                slices))
+                                slices,
+                                triggers))
                 .get(0);
     }
 

@@ -5,6 +5,7 @@
 package org.shardflake.adopt;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
@@ -47,6 +48,11 @@ final class AllTables {
             public void followed(long all) {
                 follow(all - before);
                 before = all;
+            }
+
+            @Override
+            public void repaired(List<String> problems, boolean someLeft) {
+                listener.repaired(problems, someLeft);
             }
 
             @Override

@@ -10,7 +10,10 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.UUID;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
@@ -42,6 +45,8 @@ final class ChangeJournal {
             COMMENT ON TABLE shardflake_adopt.lifted IS 'Shards whose check of ids the adoption has replaced by one that is always true';
             CREATE TABLE IF NOT EXISTS shardflake_adopt.written (adoption integer, server text, xid bigint, PRIMARY KEY (adoption, server, xid));
             COMMENT ON TABLE shardflake_adopt.written IS 'Transactions that brought rows to a server: a row of any other has been written by others';
+            CREATE TABLE IF NOT EXISTS shardflake_adopt.partition (adoption integer, relation oid, trigger oid, PRIMARY KEY (adoption, relation));
+            COMMENT ON TABLE shardflake_adopt.partition IS 'Partitions whose rows the journal follows, each with its trigger; 0 if rows may have gone without a trace';
             CREATE OR REPLACE FUNCTION shardflake_adopt.refuse() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
             BEGIN
                 RAISE EXCEPTION '% of table %.% is refused: %', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_ARGV[1]
@@ -99,19 +104,25 @@ final class ChangeJournal {
             COMMENT ON TABLE shardflake_adopt.left_%1$s IS 'What rows were: rows that refer to them may still be in the shards that this leads to';
             """;
 
-    private static final String TRIGGERS = """
+    private static final String NOTE_FUNCTION = """
             CREATE FUNCTION shardflake_adopt.note_%1$s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
                 SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS %2$s; -- else floats that differ may have one text
-            CREATE TRIGGER shardflake_adopt_note AFTER INSERT OR UPDATE OR DELETE ON %3$s
-                FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.note_%1$s();
-            CREATE TRIGGER shardflake_adopt_truncate BEFORE TRUNCATE ON %3$s
-                FOR EACH STATEMENT EXECUTE FUNCTION shardflake_adopt.refuse('55006', 'its rows are in shards, or on their way into them', 'Delete rows instead, or end the adoption with shardflake adopt --cancel.');
-            CREATE TRIGGER shardflake_adopt_closed BEFORE INSERT OR UPDATE OR DELETE ON %3$s
-                FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.refuse('SF001', 'its rows live in shards now', 'Write to the shards, through the router.');
-            ALTER TABLE %3$s ENABLE ALWAYS TRIGGER shardflake_adopt_note;
-            ALTER TABLE %3$s ENABLE ALWAYS TRIGGER shardflake_adopt_truncate;
-            ALTER TABLE %3$s DISABLE TRIGGER shardflake_adopt_closed;
             """;
+
+    private static final Map<String, String> TRIGGERS = new TreeMap<>(
+            Map.of("shardflake_adopt_note", """
+            CREATE TRIGGER shardflake_adopt_note AFTER INSERT OR UPDATE OR DELETE ON %2$s
+                FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.note_%1$s();
+            ALTER TABLE %2$s ENABLE ALWAYS TRIGGER shardflake_adopt_note;
+            """, "shardflake_adopt_truncate", """
+            CREATE TRIGGER shardflake_adopt_truncate BEFORE TRUNCATE ON %2$s
+                FOR EACH STATEMENT EXECUTE FUNCTION shardflake_adopt.refuse('55006', 'its rows are in shards, or on their way into them', 'Delete rows instead, or end the adoption with shardflake adopt --cancel.');
+            ALTER TABLE %2$s ENABLE ALWAYS TRIGGER shardflake_adopt_truncate;
+            """, "shardflake_adopt_closed", """
+            CREATE TRIGGER shardflake_adopt_closed BEFORE INSERT OR UPDATE OR DELETE ON %2$s
+                FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.refuse('SF001', 'its rows live in shards now', 'Write to the shards, through the router.');
+            ALTER TABLE %2$s DISABLE TRIGGER shardflake_adopt_closed;
+            """));
 
     private static final String LESSER_OWNER = """
             SELECT quote_ident(o.rolname) FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner, pg_roles m
@@ -216,7 +227,10 @@ final class ChangeJournal {
                         noted(route, "NEW"),
                         table.listOf("OLD", route.deciding()),
                         table.listOf("NEW", route.deciding()));
-        Sql.execute(connection, TRIGGERS.formatted(id, Sql.quote(note), table.name()));
+        Sql.execute(connection, NOTE_FUNCTION.formatted(id, Sql.quote(note)));
+        for (String name : TRIGGERS.keySet()) {
+            Sql.execute(connection, trigger(name, id, table.name()));
+        }
         Optional<String> owner = lesserOwner(connection, table);
         if (owner.isPresent()) {
             Sql.execute(connection, AS_OWNER.formatted(id, owner.get()));
@@ -225,6 +239,12 @@ final class ChangeJournal {
             }
         }
         createWaiting(id);
+        new JournalTriggers(connection, this, table, (int) id).recordAll();
+    }
+
+    /** The statements that create one of the triggers, in the state that it has while the table takes writes. */
+    static String trigger(String name, long adoption, String table) {
+        return Objects.requireNonNull(TRIGGERS.get(name)).formatted(adoption, table);
     }
 
     /** The owner of a table, quoted, if a superuser other than that owner adopts the table. */
@@ -252,9 +272,10 @@ final class ChangeJournal {
 
     /** Completes an adoption that an older version began. */
     Adoption complete(Adoption adoption) throws SQLException {
-        boolean hasAll =
+        boolean hasWaiting =
                 Sql.isTrue(connection, "SELECT to_regclass(?) IS NOT NULL", SCHEMA + ".waiting_" + adoption.id());
-        if (adoption.mark() != null && hasAll) {
+        boolean hasAll = Sql.isTrue(connection, "SELECT to_regclass('shardflake_adopt.partition') IS NOT NULL");
+        if (adoption.mark() != null && hasWaiting && hasAll) {
             return adoption;
         }
         withLock(() -> {
@@ -264,7 +285,7 @@ final class ChangeJournal {
                     "UPDATE shardflake_adopt.adoption SET mark = coalesce(mark, ?) WHERE id = ?",
                     UUID.randomUUID(),
                     adoption.id());
-            if (!hasAll) {
+            if (!hasWaiting) {
                 createWaiting(adoption.id());
             }
         });
@@ -368,25 +389,35 @@ final class ChangeJournal {
 
     /** Makes the table accept writes again, and the next run copy everything from the start, since the shards' rows are about to be removed. */
     void beginAgain(Adoption adoption) throws SQLException {
-        open(adoption);
+        withLock(() -> copyAgain(adoption.id()));
+    }
+
+    /** Makes the next run copy all rows, within the connection's transaction. A closed table accepts writes again. */
+    void copyAgain(int adoption) throws SQLException {
+        Sql.execute(connection, OPEN.formatted(table.name()));
         Sql.update(
                 connection,
                 "UPDATE shardflake_adopt.adoption SET state = 'COPYING', copied_to = NULL, copied_rows = 0 WHERE id = ?",
-                adoption.id());
+                adoption);
     }
 
     /** Removes all traces of the adoption, and leaves the table open for writes. */
     void remove(Adoption adoption) throws SQLException {
         withLock(() -> {
+            new JournalTriggers(connection, this, table, adoption.id()).removeFromPartitions();
             Sql.execute(connection, REMOVE.formatted(adoption.id(), table.name()));
-            for (String its : List.of("adoption WHERE id", "lifted WHERE adoption", "written WHERE adoption")) {
+            for (String its : List.of(
+                    "adoption WHERE id",
+                    "lifted WHERE adoption",
+                    "written WHERE adoption",
+                    "partition WHERE adoption")) {
                 Sql.update(connection, "DELETE FROM shardflake_adopt.%s = ?".formatted(its), adoption.id());
             }
             if (Sql.isTrue(connection, "SELECT NOT EXISTS (SELECT FROM shardflake_adopt.adoption)")) {
                 Sql.execute(
                         connection,
                         SliceFence.REMOVE_ALL
-                                + "DROP TABLE shardflake_adopt.adoption, shardflake_adopt.lifted, shardflake_adopt.written; DROP FUNCTION shardflake_adopt.refuse(); DROP SCHEMA shardflake_adopt");
+                                + "DROP TABLE shardflake_adopt.adoption, shardflake_adopt.lifted, shardflake_adopt.written, shardflake_adopt.partition; DROP FUNCTION shardflake_adopt.refuse(); DROP SCHEMA shardflake_adopt");
             }
         });
     }

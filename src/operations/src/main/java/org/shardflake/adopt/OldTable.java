@@ -19,6 +19,7 @@ import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
 import org.postgresql.copy.CopyOut;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
@@ -168,6 +169,96 @@ final class OldTable {
     private String rowsWhere(String condition) {
         String names = columns.stream().map(column -> "t." + column.quoted()).collect(joining(", "));
         return "SELECT %s, false, %s FROM %s t WHERE %s".formatted(route.shard("t"), names, table.rows(), condition);
+    }
+
+    /** Notes all rows of a partition, within the connection's transaction, and that the keys of others may have changed with them. */
+    void noteRows(Adoption adoption, String partition) throws SQLException {
+        Sql.execute(
+                connection,
+                "INSERT INTO %s (shardflake_shard, %s%s) SELECT %s, %s%s FROM %s t"
+                        .formatted(
+                                changes(adoption.id()),
+                                names(route),
+                                route.hasChildren() ? ", shardflake_moved" : "",
+                                route.link() == null ? route.shard("t") : "NULL::integer",
+                                table.listOf("t", route.noted()),
+                                route.hasChildren() ? ", true" : "",
+                                partition));
+    }
+
+    /**
+     * Notes the rows that shards have and the table has not, or has elsewhere, within the connection's transaction.
+     *
+     * @param left the shards that are left out, since they have left the old database
+     */
+    void noteGone(Adoption adoption, ShardServers servers, Set<Integer> left) throws SQLException {
+        String found = "pg_temp.shardflake_found_" + adoption.id();
+        Sql.execute(
+                connection,
+                "CREATE TEMP TABLE shardflake_found_%s ON COMMIT DROP AS SELECT NULL::integer AS shardflake_shard, %s FROM %s t WITH NO DATA"
+                        .formatted(adoption.id(), table.listOf("t", route.noted()), table.own()));
+        for (ShardTables server : servers.all()) {
+            List<Integer> shards = server.shards().stream()
+                    .boxed()
+                    .filter(shard -> !left.contains(shard))
+                    .toList();
+            for (List<Integer> some : ShardTables.inParts(shards)) {
+                String rows = some.stream()
+                        .map(shard -> "SELECT %s, %s FROM %s t"
+                                .formatted(shard, table.listOf("t", route.noted()), server.table(shard)))
+                        .collect(joining(" UNION ALL "));
+                copy(server.connection(), rows, found);
+            }
+        }
+        Sql.execute(connection, "ANALYZE " + found);
+        // A row is not of the shard when neither it nor its way leads there.
+        String gone =
+                "SELECT %s, %s%%s FROM %s c WHERE NOT EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = c.shardflake_shard)"
+                        .formatted(
+                                route.link() == null ? "c.shardflake_shard" : "NULL::integer",
+                                table.listOf("c", route.noted()),
+                                found,
+                                table.rows(),
+                                table.keyOf("t"),
+                                table.keyOf("c"),
+                                route.shard("t"));
+        String columns = "(shardflake_shard, %s%s)";
+        boolean isParent = route.hasChildren();
+        Sql.execute(
+                connection,
+                "INSERT INTO %s %s %s"
+                        .formatted(
+                                changes(adoption.id()),
+                                columns.formatted(names(route), isParent ? ", shardflake_moved" : ""),
+                                gone.formatted(isParent ? ", true" : "")));
+        if (isParent) {
+            Sql.execute(
+                    connection,
+                    "INSERT INTO %s.left_%s %s %s"
+                            .formatted(
+                                    ChangeJournal.SCHEMA,
+                                    adoption.id(),
+                                    columns.formatted(names(route), ""),
+                                    gone.formatted("")));
+        }
+    }
+
+    private void copy(Connection from, String query, String into) throws SQLException {
+        CopyOut out = from.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY (%s) TO STDOUT".formatted(query));
+        try (Sql.Ending ending = () -> Sql.cancel(from, out)) {
+            copyIn(connection, out, into);
+        }
+    }
+
+    /** Writes all that a COPY reads into a table of another connection. */
+    static void copyIn(Connection connection, CopyOut out, String into) throws SQLException {
+        CopyIn in = connection.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY %s FROM STDIN".formatted(into));
+        try (Sql.Ending failed = () -> Sql.cancel(in)) {
+            for (byte[] line = out.readFromCopy(); line != null; line = out.readFromCopy()) {
+                in.writeToCopy(line, 0, line.length);
+            }
+            in.endCopy();
+        }
     }
 
     /**

@@ -131,6 +131,13 @@ record Route(TableFacts table, KeyExpression key, @Nullable Link link, Set<List<
         return link != null || !key.key().notNull();
     }
 
+    /** Whether rows have their keys from those of one of these tables, directly or not. */
+    boolean leadsThrough(Set<String> tables) {
+        return link != null
+                && (tables.contains(link.parent().table().name())
+                        || link.parent().leadsThrough(tables));
+    }
+
     boolean hasChildren() {
         return !referred.isEmpty();
     }

@@ -228,11 +228,22 @@ final class SliceCutover implements AutoCloseable {
         for (Table table : tables) {
             table.adopter().bringRest(table.adoption(), shard);
         }
+        requireWatched();
         for (Table table : tables) {
             table.adopter().compare(table.adoption(), comparison(comparisons, table), table.rows(), shard);
         }
         for (Table table : tables) {
             table.adopter().checkForeignKeys(shard);
+        }
+    }
+
+    /** Refuses what may have written rows that the journal lacks. */
+    private void requireWatched() throws SQLException {
+        JournalTriggers.require(
+                sessions.get(0).old(),
+                tables.stream().map(table -> table.adoption().id()).toList());
+        for (Table table : tables) {
+            table.adopter().requireSamePartitions(table.adoption());
         }
     }
 

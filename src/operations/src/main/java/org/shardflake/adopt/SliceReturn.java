@@ -228,7 +228,7 @@ final class SliceReturn implements AutoCloseable {
         Map<String, String> others = new HashMap<>();
         Sql.list(
                 server,
-                "SELECT quote_ident(c.relname), c.oid::regclass::text FROM shardflake.fences(?) f JOIN pg_class c ON c.oid = f.target",
+                "SELECT quote_ident(c.relname), c.oid::regclass::text FROM shardflake.fences(?) f JOIN pg_class c ON c.oid = COALESCE(pg_partition_root(f.target), f.target)",
                 row -> others.put(row.getString(1), row.getString(2)),
                 shard);
         others.keySet().removeAll(names);

@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
-import org.postgresql.copy.CopyIn;
 import org.postgresql.copy.CopyOut;
 import org.shardflake.Sharding;
 import org.shardflake.compare.ForeignKeys;
@@ -225,16 +224,7 @@ final class SliceRows {
                 .getCopyAPI()
                 .copyOut("COPY (%s) TO STDOUT".formatted(query));
         try (Sql.Ending ending = () -> Sql.cancel(server.connection(), out)) {
-            CopyIn in = connection
-                    .unwrap(PGConnection.class)
-                    .getCopyAPI()
-                    .copyIn("COPY %s %s FROM STDIN".formatted(late, only));
-            try (Sql.Ending failed = () -> Sql.cancel(in)) {
-                for (byte[] line = out.readFromCopy(); line != null; line = out.readFromCopy()) {
-                    in.writeToCopy(line, 0, line.length);
-                }
-                in.endCopy();
-            }
+            OldTable.copyIn(connection, out, late + " " + only);
         }
         Sql.execute(connection, "ANALYZE " + late);
     }

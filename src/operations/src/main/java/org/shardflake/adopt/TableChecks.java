@@ -10,6 +10,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.IdLayout;
@@ -38,6 +39,34 @@ final class TableChecks {
              WHERE i.indrelid = to_regclass(?) AND i.indisprimary AND o.opcnamespace <> 'pg_catalog'::regnamespace
             """;
 
+    /** The rights that the login lacks, with the statement that gives each. Triggers run as the owner if a superuser adopts. */
+    private static final String LACKING = """
+            WITH own AS (SELECT c.oid, c.relowner, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c
+                          WHERE c.oid = to_regclass(?) OR c.oid IN (SELECT p.relid FROM pg_partition_tree(to_regclass(?)) p))
+            SELECT format('role %I does not own %s', current_user, o.oid::regclass), format('GRANT %I TO %I', pg_get_userbyid(o.relowner), current_user)
+              FROM own o WHERE NOT pg_has_role(o.relowner, 'USAGE')
+             UNION ALL
+            SELECT format('row-level security hides rows of %s from role %I', o.oid::regclass, r.rolname),
+                   format('ALTER ROLE %I BYPASSRLS, or ALTER TABLE %s NO FORCE ROW LEVEL SECURITY', r.rolname, o.oid::regclass)
+              FROM own o JOIN pg_roles m ON m.rolname = current_user JOIN pg_roles r ON r.oid = CASE WHEN m.rolsuper THEN o.relowner ELSE m.oid END
+             WHERE o.relrowsecurity AND o.relforcerowsecurity AND NOT r.rolsuper AND NOT r.rolbypassrls
+             UNION ALL
+            SELECT format('role %I may not create schema shardflake_adopt in %I', current_user, current_database()),
+                   format('GRANT CREATE ON DATABASE %I TO %I', current_database(), current_user)
+             WHERE to_regnamespace('shardflake_adopt') IS NULL AND NOT has_database_privilege(current_database(), 'CREATE')
+             UNION ALL
+            SELECT format('role %I may not create temporary tables in %I', current_user, current_database()),
+                   format('GRANT TEMPORARY ON DATABASE %I TO %I', current_database(), current_user)
+             WHERE NOT has_database_privilege(current_database(), 'TEMPORARY')
+             UNION ALL
+            SELECT format('schema shardflake_adopt belongs to role %I, which began an adoption, and not to %I', pg_get_userbyid(n.nspowner), current_user),
+                   format('GRANT %I TO %I, or log in as that role', pg_get_userbyid(n.nspowner), current_user)
+              FROM pg_namespace n WHERE n.nspname = 'shardflake_adopt' AND NOT pg_has_role(n.nspowner, 'USAGE')
+            """;
+
+    /** The first version in which partitioned tables have triggers that fire before a row is written. */
+    private static final int FENCED_PARTITIONS_SINCE = 13;
+
     private final TableFacts old;
     private final TableFacts shard;
     private final Column key;
@@ -50,17 +79,43 @@ final class TableChecks {
         this.sharding = sharding;
     }
 
-    static void checkKind(TableFacts table) {
-        if (!table.kind().equals("r") || table.hasChildren()) {
+    static void checkKind(Connection connection, TableFacts table) throws SQLException {
+        if (!Set.of("r", "p").contains(table.kind()) || table.hasChildren()) {
             throw new AdoptRefusedException(
-                    "%s is not a plain table: it has partitions or children, or is a view or foreign"
-                            .formatted(table.name()),
-                    "adopt tables that have their rows themselves; bring those of partitions together in one table first");
+                    "%s is not a plain table: %s"
+                            .formatted(
+                                    table.name(),
+                                    table.hasChildren() ? "others inherit from it" : "it is a view or foreign"),
+                    "adopt tables that have their rows themselves, or partitions; bring those of children together in one table first");
+        }
+        if (table.kind().equals("p") && connection.getMetaData().getDatabaseMajorVersion() < FENCED_PARTITIONS_SINCE) {
+            throw new AdoptRefusedException(
+                    "%s is partitioned, and before PostgreSQL %s, partitioned tables have no triggers that could refuse writes"
+                            .formatted(table.name(), FENCED_PARTITIONS_SINCE),
+                    "upgrade the old database first, or let the table stay");
         }
         if (table.primaryKey().isEmpty()) {
             throw new AdoptRefusedException(
                     "%s has no primary key".formatted(table.name()),
                     "give it one: rows are copied in its order, and told apart by it");
+        }
+    }
+
+    /** Checks that the login may do all that an adoption does in the old database, and sees all rows. */
+    static void checkRights(Connection connection, String table) throws SQLException {
+        List<String> lacking = new ArrayList<>();
+        List<String> remedies = new ArrayList<>();
+        Sql.list(
+                connection,
+                LACKING,
+                row -> {
+                    remedies.add(row.getString(2));
+                    return lacking.add(row.getString(1));
+                },
+                table,
+                table);
+        if (!lacking.isEmpty()) {
+            throw new AdoptRefusedException(String.join("; ", lacking), String.join("; ", remedies));
         }
     }
 

@@ -20,7 +20,7 @@ import org.shardflake.jdbc.Sql;
  * @param name with its schema, as written in SQL
  * @param rows its rows as an item of a FROM clause without the alias: the table, or a query that adds a column
  * @param kind {@code pg_class.relkind}
- * @param hasChildren whether other tables inherit from it
+ * @param hasChildren whether other tables inherit from it, which partitions do not
  * @param primaryKey the names of its columns, in order; empty if there is none
  * @param uniqueKeys the columns of each unique index, or its definition if it has expressions
  * @param newIds whether {@code next_id} fills the primary key with ids
@@ -42,7 +42,10 @@ record TableFacts(
         @Nullable String shardKey) {
 
     private static final String TABLE = """
-            SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relname, c.relkind::text, c.relhassubclass, GREATEST(c.reltuples, 0)::bigint,
+            SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relname, c.relkind::text,
+                   EXISTS (SELECT FROM pg_inherits i WHERE c.relkind <> 'p' AND i.inhparent = c.oid),
+                   (SELECT COALESCE(sum(GREATEST(l.reltuples, 0)), 0)::bigint FROM pg_class l
+                     WHERE l.oid = c.oid AND c.relkind <> 'p' OR c.relkind = 'p' AND l.oid IN (SELECT t.relid FROM pg_partition_tree(c.oid) t WHERE t.isleaf)),
                    COALESCE(f.filling ~ 'next_id[(]' AND f.filling !~ 'id_to_key[(]', false), COALESCE(f.filling ~ 'id_to_key[(]', false),
                    (SELECT a.attname FROM pg_description s JOIN pg_attribute a ON a.attrelid = s.objoid AND a.attnum = s.objsubid
                      WHERE s.classoid = 'pg_class'::regclass AND s.objoid = c.oid AND s.objsubid > 0 AND s.description ~* '^shard key\\M' LIMIT 1)

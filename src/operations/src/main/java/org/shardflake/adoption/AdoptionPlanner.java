@@ -219,6 +219,10 @@ public final class AdoptionPlanner {
                         "all its rows: it has no primary key",
                         "add one, and run the plan again: rows are copied, compared and replicated by it");
             }
+            List<String> unfit = source(table.name()).unfit();
+            if (table.goes() != Goes.STAYS && !unfit.isEmpty()) {
+                stay(table, "all its rows: " + unfit.get(0), unfit.get(1));
+            }
         }
         boolean found = true;
         while (found) {

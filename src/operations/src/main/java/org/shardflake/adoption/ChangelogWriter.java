@@ -160,6 +160,7 @@ final class ChangelogWriter {
         Set<Long> oids = tables.stream().map(table -> of(table).oid()).collect(toSet());
         Set<Long> needed = source.closure(oids);
         tables.forEach(table -> FormattedSql.require(of(table)));
+        needed.stream().map(source.functions()::get).filter(Objects::nonNull).forEach(FormattedSql::require);
         FormattedSql.require(needed.stream()
                 .flatMap(oid ->
                         Stream.of(source.types().get(oid), source.collations().get(oid)))

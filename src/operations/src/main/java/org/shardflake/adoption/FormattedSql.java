@@ -5,6 +5,7 @@
 package org.shardflake.adoption;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
@@ -19,6 +20,8 @@ final class FormattedSql {
     private static final Pattern IN_TEXTS = Pattern.compile(";[ \\t]*\\n|\\r|\\$\\{shard\\.");
     /** Matches what a type's definition must not contain; unlike other texts, it may consist of several statements. */
     private static final Pattern IN_TYPES = Pattern.compile("\\r|\\$\\{shard\\.");
+
+    private static final Pattern PARAMETER = Pattern.compile("\\$\\{shard\\.");
 
     private final TableName owner;
 
@@ -37,6 +40,16 @@ final class FormattedSql {
         table.constraints().forEach(one -> its.check("constraint", one.name(), one.definition()));
         table.indexes().forEach(one -> its.check("index", one.name(), one.using()));
         table.triggers().forEach(one -> its.check("trigger", one.name(), one.definition()));
+        table.statistics().forEach(one -> its.check("statistics", one.name(), one.sql()));
+    }
+
+    /** @throws ShardflakeException if a function that tables need cannot be written as formatted SQL */
+    static void require(SourceCatalog.Function function) {
+        // A changeset of a function is one statement, in which lines may end as they do.
+        if (IN_NAMES.matcher(function.signature()).find()
+                || PARAMETER.matcher(function.definition()).find()) {
+            throw refused("%s %s".formatted(function.kind().toLowerCase(Locale.ROOT), function.signature()));
+        }
     }
 
     /** @throws ShardflakeException if types that tables need cannot be written as formatted SQL */

@@ -110,6 +110,7 @@ record SourceCatalog(
      *
      * @param keysOfExtensions the columns of the primary key whose types an extension compares
      * @param oddities what does not come along, with the way out, by turns
+     * @param unfit why its rows cannot be brought into shards, with the way out; empty if they can
      */
     record Table(
             long oid,
@@ -122,7 +123,8 @@ record SourceCatalog(
             List<Trigger> triggers,
             List<Definition> statistics,
             List<String> keysOfExtensions,
-            List<String> oddities) {
+            List<String> oddities,
+            List<String> unfit) {
 
         Column column(String wanted) {
             return columns.stream()
@@ -183,7 +185,17 @@ record SourceCatalog(
                      WHERE a.attrelid = w.oid AND NOT a.attisdropped AND a.attnum > 0 AND (t.oid = 'oid'::regtype OR t.typname = 'lo')),
                    ARRAY(SELECT a.attname::text FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey::int2[], i.indclass::oid[]) k (attnum, opclass)
                            JOIN pg_opclass o ON o.oid = k.opclass JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-                          WHERE i.indrelid = w.oid AND i.indisprimary AND o.opcnamespace <> 'pg_catalog'::regnamespace)
+                          WHERE i.indrelid = w.oid AND i.indisprimary AND o.opcnamespace <> 'pg_catalog'::regnamespace),
+                   (SELECT string_agg(i.inhrelid::regclass::text, ', ' ORDER BY i.inhrelid::regclass::text) FROM pg_inherits i WHERE w.relkind = 'r' AND i.inhparent = w.oid),
+                   w.relkind = 'p' AND current_setting('server_version_num')::integer < 130000,
+                   (SELECT string_agg(what, ', ' ORDER BY what) FROM pg_partition_tree(w.oid) t CROSS JOIN LATERAL (
+                        SELECT 'index ' || x.indexrelid::regclass::text FROM pg_index x JOIN pg_class k ON k.oid = x.indexrelid WHERE x.indrelid = t.relid AND NOT k.relispartition
+                         UNION ALL SELECT format('constraint %I of %s', k.conname, t.relid) FROM pg_constraint k
+                                    WHERE k.conrelid = t.relid AND k.contype IN ('c', 'f') AND k.conparentid = 0 AND k.conislocal AND k.coninhcount = 0
+                         UNION ALL SELECT format('trigger %I of %s', g.tgname, t.relid) FROM pg_trigger g
+                                    WHERE g.tgrelid = t.relid AND NOT g.tgisinternal AND g.tgname !~ '^shardflake_adopt_'
+                                      AND NOT EXISTS (SELECT FROM pg_trigger o WHERE o.tgrelid IN (SELECT relid FROM pg_partition_ancestors(t.relid)) AND o.tgrelid <> t.relid AND o.tgname = g.tgname)) own (what)
+                     WHERE w.relkind = 'p' AND t.level > 0)
               FROM wanted w ORDER BY w.nspname, w.relname
             """;
 
@@ -379,7 +391,8 @@ record SourceCatalog(
                             triggers.getOrDefault(oid, List.of()),
                             statistics.getOrDefault(oid, List.of()),
                             texts(row, 15),
-                            oddities(row)));
+                            oddities(row),
+                            unfit(row)));
         });
         Map<Long, Definition> types = new LinkedHashMap<>();
         Sql.list(
@@ -466,6 +479,12 @@ record SourceCatalog(
                 row.getBoolean(6),
                 "it is partitioned",
                 "the shards make it smaller: it becomes one plain table in each; write partitions into the changelog if you need them");
+        String own = row.getString(18);
+        add(
+                found,
+                own != null,
+                "what only partitions have: " + own,
+                "write what the whole table needs into the changelog");
         add(
                 found,
                 row.getBoolean(7),
@@ -501,6 +520,22 @@ record SourceCatalog(
                 objects != null,
                 "columns that may hold large objects: " + objects,
                 "keep the bytes in a bytea column: large objects belong to a database, not to a shard");
+        return found;
+    }
+
+    private static List<String> unfit(ResultSet row) throws SQLException {
+        List<String> found = new ArrayList<>();
+        String children = row.getString(16);
+        add(
+                found,
+                children != null,
+                "tables inherit from it: " + children,
+                "bring the rows together in one table without inheritance, and run the plan again");
+        add(
+                found,
+                row.getBoolean(17),
+                "it is partitioned, and before PostgreSQL 13, partitioned tables have no triggers that could refuse writes",
+                "upgrade the old database first, and run the plan again");
         return found;
     }
 

@@ -29,6 +29,19 @@ final class Obstacles {
             HAVING count(*) > 0
             """;
 
+    /** The roles that privileges on tables, columns and sequences have been granted to. */
+    private static final String GRANTEES = """
+            SELECT string_agg(who, ', ' ORDER BY who) FROM (
+                SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END
+                  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                 CROSS JOIN LATERAL (SELECT c.relacl UNION ALL SELECT a.attacl FROM pg_attribute a WHERE a.attrelid = c.oid) l (acl)
+                 CROSS JOIN LATERAL aclexplode(l.acl) g
+                 WHERE c.relkind IN ('r', 'p', 'S') AND g.grantee <> c.relowner
+                   AND n.nspname !~ '^(pg_|shardflake)' AND n.nspname <> 'information_schema'
+                   AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')) g (who)
+            HAVING count(*) > 0
+            """;
+
     private final Sorting sorting;
     private final SourceTable table;
     private final List<Obstacle> found = new ArrayList<>();
@@ -44,9 +57,10 @@ final class Obstacles {
     static List<Obstacle> oddities(ResultSet row) throws SQLException {
         List<Obstacle> oddities = new ArrayList<>();
         if (row.getBoolean(7)) {
-            oddities.add(new Obstacle(
-                    "it is partitioned",
-                    "shards make tables smaller, so a plain table often suffices; adopt takes plain tables only"));
+            oddities.add(
+                    new Obstacle(
+                            "it is partitioned",
+                            "shards make tables smaller, so a plain table often suffices; adopt follows partitions that come and go"));
         }
         if (row.getBoolean(8)) {
             oddities.add(new Obstacle(
@@ -263,6 +277,23 @@ final class Obstacles {
                 """,
                 "functions: %s",
                 "write those that the shards need into their changelog; tables that they name are those of one shard");
+        list(
+                connection,
+                found,
+                """
+                SELECT string_agg(p.oid::regprocedure::text, ', ' ORDER BY p.oid::regprocedure::text) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+                 WHERE p.prokind IN ('a', 'w') AND n.nspname !~ '^(pg_|shardflake)' AND n.nspname <> 'information_schema'
+                   AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+                HAVING count(*) > 0
+                """,
+                "aggregates and window functions: %s",
+                "write those that the shards need into their changelog, after the functions that they are made of");
+        list(
+                connection,
+                found,
+                GRANTEES,
+                "privileges that others than the owners have been granted: of %s",
+                "grant what these roles need in the shards, in the changelog or when it is deployed: nothing is granted there");
         list(
                 connection,
                 found,

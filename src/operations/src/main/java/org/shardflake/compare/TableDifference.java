@@ -93,7 +93,7 @@ public record TableDifference(
             return Optional.empty();
         }
         first.differs();
-        return search(leader, follower, rows, names, Filter.ALL, () -> {});
+        return search(leader, follower, rows, rows, names, Filter.ALL, () -> {});
     }
 
     /**
@@ -105,18 +105,24 @@ public record TableDifference(
             Connection leader, Connection follower, Rows rows, Names names, Filter filter, First first)
             throws SQLException {
         boolean areEqual = InParallel.both(leader, follower, rows::digest).areEqual();
-        return areEqual ? Optional.empty() : search(leader, follower, rows, names, filter, first);
+        return areEqual ? Optional.empty() : search(leader, follower, rows, rows, names, filter, first);
+    }
+
+    /** Searches for rows that differ between tables of different names, as seen by two connections in a transaction. */
+    public static Optional<TableDifference> search(
+            Connection leader, Connection follower, Rows leaderRows, Rows rows, Names names) throws SQLException {
+        return search(leader, follower, leaderRows, rows, names, Filter.ALL, () -> {});
     }
 
     private static Optional<TableDifference> search(
-            Connection leader, Connection follower, Rows rows, Names names, Filter filter, First first)
+            Connection leader, Connection follower, Rows leaderRows, Rows rows, Names names, Filter filter, First first)
             throws SQLException {
         Set<String> missing = new TreeSet<>();
         Set<String> extra = new TreeSet<>();
         Set<String> different = new TreeSet<>();
         int most = names.left();
         long[] counted = new long[1];
-        OptionalLong rest = new DifferenceSearch(leader, follower, rows).run(some -> {
+        OptionalLong rest = new DifferenceSearch(leader, follower, leaderRows, rows).run(some -> {
             List<Difference> counting = filter.of(some);
             if (counted[0] == 0 && !counting.isEmpty()) {
                 first.differs();

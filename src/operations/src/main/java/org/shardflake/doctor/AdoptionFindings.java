@@ -25,6 +25,9 @@ final class AdoptionFindings {
         List<Finding> findings = new ArrayList<>();
         for (AdoptionStatus status : access.adoptions()) {
             findings.add(open(status));
+            status.progress()
+                    .filter(its -> !its.triggers().isEmpty())
+                    .ifPresent(its -> findings.add(triggers(status.adoption(), its.triggers())));
             if (status.isLeftClosed()) {
                 findings.add(closed(status.adoption()));
             } else if (status.isBehind()) {
@@ -51,6 +54,18 @@ final class AdoptionFindings {
                         CliCommand.ADOPT_CANCEL.with(adoption.table()),
                         CliCommand.ADOPT_RUN,
                         adoption.id()));
+    }
+
+    private static Finding triggers(OpenAdoption adoption, List<String> triggers) {
+        return Finding.of(
+                PROBLEM,
+                "catalog",
+                "adoption-triggers",
+                "triggers of the adoption of %s of %s are not as it created them: %s"
+                        .formatted(adoption.table(), adoption.database(), String.join("; ", triggers)),
+                Advice.of(
+                        "put them back, and copy the rows again, with %s, or %s if it was begun with a plan",
+                        CliCommand.ADOPT.with(adoption.table()), CliCommand.ADOPT_RUN));
     }
 
     private static Finding closed(OpenAdoption adoption) {

@@ -230,11 +230,22 @@ class AdoptionPlannerTest {
     void whatFormattedSqlCannotHaveIsRefused() throws SQLException {
         String person = "CREATE TABLE person (id bigint PRIMARY KEY, ";
         Map<String, String> refused = Map.of(
-                person + "\"a\nb\" text)", "column \"a\nb\" of table shard_0003.person",
-                person + "\"${shard.number}\" text)", "column \"${shard.number}\" of table shard_0003.person",
-                person + "t text DEFAULT 'one;\ntwo')", "the value of column t of table shard_0003.person",
-                person + "t text CONSTRAINT c CHECK (t <> 'a\rb'))", "constraint c of table shard_0003.person",
-                "CREATE TYPE mood AS ENUM ('${shard.schema}'); " + person + "mood mood)", "type mood");
+                person + "\"a\nb\" text)",
+                "column \"a\nb\" of table shard_0003.person",
+                person + "\"${shard.number}\" text)",
+                "column \"${shard.number}\" of table shard_0003.person",
+                person + "t text DEFAULT 'one;\ntwo')",
+                "the value of column t of table shard_0003.person",
+                person + "t text CONSTRAINT c CHECK (t <> 'a\rb'))",
+                "constraint c of table shard_0003.person",
+                "CREATE TYPE mood AS ENUM ('${shard.schema}'); " + person + "mood mood)",
+                "type mood",
+                "CREATE FUNCTION f(text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT '${shard.schema}'::text $$; "
+                        + person
+                        + "t text CHECK (f(t) <> ''))",
+                "function f(text)",
+                person + "t text); CREATE STATISTICS \"of ${shard.number}\" ON id, t FROM person",
+                "statistics \"of ${shard.number}\" of table shard_0003.person");
         ServerUrl url = ServerUrl.parse(postgres.database(1).uri());
         Path file = directory.resolve("adoption.yaml");
         for (Map.Entry<String, String> one : refused.entrySet()) {
@@ -250,6 +261,31 @@ class AdoptionPlannerTest {
                     .hasMessageContaining(one.getValue() + " cannot be written into a changelog");
         }
         assertThat(directory).isEmptyDirectory();
+    }
+
+    @Test
+    void whatDoesNotComeAlongIsNamed() throws Exception {
+        deploy("""
+                CREATE TABLE person (id bigint PRIMARY KEY);
+                CREATE TABLE note (id bigint PRIMARY KEY, person bigint NOT NULL REFERENCES person);
+                CREATE TABLE old_note (PRIMARY KEY (id)) INHERITS (note);
+                CREATE TABLE visit (id bigint, day integer, person bigint NOT NULL REFERENCES person, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
+                CREATE INDEX ON visit (person);
+                CREATE TABLE visit_1 PARTITION OF visit DEFAULT;
+                CREATE INDEX visit_day ON visit_1 (day);
+                ALTER TABLE visit_1 ADD CONSTRAINT later CHECK (day > 0);
+                CREATE AGGREGATE total(bigint) (SFUNC = int8pl, STYPE = bigint);
+                GRANT SELECT ON visit TO pg_monitor;
+                GRANT UPDATE (day) ON visit TO PUBLIC;
+                """, "shard_0003.person.id");
+
+        assertThat(tables(Goes.STAYS)).containsExactly("note");
+        assertThat(leftOut())
+                .contains(
+                        "note: all its rows: tables inherit from it: old_note",
+                        "visit: what only partitions have: constraint later of visit_1, index visit_day",
+                        "aggregates and window functions: shard_0003.total(bigint)",
+                        "privileges that others than the owners have been granted: of PUBLIC, pg_monitor");
     }
 
     @Test

@@ -5,6 +5,7 @@
 package org.shardflake.cli.command.installation;
 
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.shardflake.adopt.AdoptListener;
@@ -69,6 +70,15 @@ final class AdoptProgress implements AdoptListener {
         if (System.nanoTime() - nextLine >= 0) {
             nextLine = System.nanoTime() + NANOS_BETWEEN_LINES;
             err.println(line);
+        }
+    }
+
+    @Override
+    public void repaired(List<String> problems, boolean someLeft) {
+        problems.forEach(problem -> err.printf("put back: %s%n", problem));
+        if (someLeft) {
+            err.println(
+                    "warning: in the meantime, the old database may have accepted writes to shards that have left, which the shards do not have");
         }
     }
 

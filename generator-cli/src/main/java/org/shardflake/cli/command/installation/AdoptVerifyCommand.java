@@ -11,15 +11,24 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.shardflake.CliCommand;
+import org.shardflake.Server;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.adopt.AdoptSettings;
 import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adopt.ReferenceComparison;
 import org.shardflake.adopt.TableComparison;
+import org.shardflake.adoption.AdoptionPlan;
+import org.shardflake.adoption.AdoptionPlan.Goes;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.OutputMixin;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Differences;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.compare.TableDifference;
+import org.shardflake.reference.ReferenceTables;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -29,7 +38,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "verify",
         description = {
-            "Compares all rows of a plan's tables with those in the shards, table by table and shard by shard, while the tables take writes.",
+            "Compares all rows of a plan's tables with those in the shards, table by table and shard by shard, while the tables take writes. Those of reference tables are compared with their home.",
             "Changes are brought over, too, as adopt run does: a row that differs counts only if it still differs when its"
                     + " changes have been carried out. Corrects nothing."
         },
@@ -64,17 +73,55 @@ final class AdoptVerifyCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
+        AdoptionPlan plan = planned.read();
         List<TableComparison> tables;
-        try (DatabaseAdopter adopter =
-                planned.open(planned.read(), catalog, AdoptSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
+        try (DatabaseAdopter adopter = planned.open(plan, catalog, AdoptSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
             tables = adopter.verify();
         }
-        output.print(tables.stream().map(AdoptVerifyCommand::facts).toList(), () -> text(tables));
-        if (tables.stream().anyMatch(TableComparison::differs)) {
+        List<ReferenceComparison> references = references(plan);
+        output.print(
+                Stream.concat(
+                                tables.stream().map(AdoptVerifyCommand::facts),
+                                references.stream().map(AdoptVerifyCommand::facts))
+                        .toList(),
+                () -> text(tables, references));
+        boolean areReferencesEqual =
+                references.stream().allMatch(table -> table.difference().isEmpty());
+        if (!areReferencesEqual || tables.stream().anyMatch(TableComparison::differs)) {
             return ExitCodes.VERIFICATION;
         }
         boolean areDecided = tables.stream().allMatch(table -> table.undecided().isEmpty());
         return areDecided ? ExitCodes.OK : ExitCodes.PARTLY_DONE;
+    }
+
+    /** Compares reference tables with their home, from which the other servers have them. */
+    private List<ReferenceComparison> references(AdoptionPlan plan) {
+        if (plan.tables().stream().noneMatch(table -> table.goes() == Goes.REFERENCE)) {
+            return List.of();
+        }
+        Server home = ReferenceTables.home(catalog.url())
+                .map(name -> catalog.catalog().load().server(name))
+                .orElseThrow(() -> new CliException(
+                        Kind.PRECONDITION,
+                        "the plan has reference tables, and there are none yet",
+                        "create them by " + CliCommand.REFERENCE_DEPLOY_HOME,
+                        null));
+        return ReferenceComparison.of(plan, planned.from(catalog), catalog.urlOf(home));
+    }
+
+    private static Map<String, Object> facts(ReferenceComparison table) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("table", table.table());
+        facts.put("into", table.into());
+        facts.put("compared", table.rows());
+        facts.put("equal", table.difference().isEmpty());
+        table.difference().ifPresent(difference -> {
+            facts.put("missing", List.copyOf(difference.missing()));
+            facts.put("extra", List.copyOf(difference.extra()));
+            facts.put("different", List.copyOf(difference.different()));
+            facts.put("atLeast", difference.atLeast());
+        });
+        return facts;
     }
 
     private static Map<String, Object> facts(TableComparison table) {
@@ -93,7 +140,7 @@ final class AdoptVerifyCommand implements Callable<Integer> {
         return facts;
     }
 
-    private static String text(List<TableComparison> tables) {
+    private static String text(List<TableComparison> tables, List<ReferenceComparison> references) {
         TableWriter text = new TableWriter("TABLE", "INTO", "ROWS", "SHARDS", "DIFFERENT", "UNDECIDED");
         List<String> lines = new ArrayList<>();
         for (TableComparison table : tables) {
@@ -110,6 +157,18 @@ final class AdoptVerifyCommand implements Callable<Integer> {
                         .subList(0, Math.min(3, table.withoutShard().size()));
                 lines.add("%s: rows without a shard, such as (%s)".formatted(table.table(), String.join("), (", some)));
             }
+        }
+        for (ReferenceComparison table : references) {
+            text.row(
+                    table.table(),
+                    table.into(),
+                    String.format(Locale.ROOT, "%,d", table.rows()),
+                    "-",
+                    table.difference().isEmpty() ? 0 : "yes",
+                    0);
+            table.difference()
+                    .ifPresent(difference -> lines.add("%s: nothing follows changes of %s: copy the rows once more"
+                            .formatted(difference, table.table())));
         }
         if (lines.isEmpty()) {
             boolean areDecided =

@@ -111,6 +111,7 @@ final class AdoptView {
             facts.put("copied", progress.copiedRows());
             facts.put("changes", progress.changes());
             progress.oldest().ifPresent(at -> facts.put("oldestChangeAt", at.toString()));
+            facts.put("triggers", progress.triggers());
             progress.slices().ifPresent(slices -> {
                 facts.put("remaining", slices.remaining().toString());
                 facts.put("over", slices.over().toString());
@@ -167,6 +168,13 @@ final class AdoptView {
                 problems.add("%s refuses writes, and no command works on it: --finish or --reopen ends that"
                         .formatted(adoption.table()));
             }
+            progress.ifPresent(its -> its.triggers()
+                    .forEach(trigger -> problems.add("%s: run %s, which puts it back and copies the rows again"
+                            .formatted(
+                                    trigger,
+                                    "%s or %s"
+                                            .formatted(
+                                                    CliCommand.ADOPT_RUN, CliCommand.ADOPT.with(adoption.table()))))));
             if (!status.problem().isEmpty()) {
                 problems.add("%s: %s".formatted(adoption.database(), status.problem()));
             }
