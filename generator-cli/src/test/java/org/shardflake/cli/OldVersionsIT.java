@@ -133,8 +133,8 @@ class OldVersionsIT {
             try {
                 adopt("run");
                 adopt("verify");
-                adopt("cutover", "--percent=50");
-                adopt("reverse", "--percent=100");
+                adopt("cutover", "--percent=50", "--yes");
+                adopt("reverse", "--percent=100", "--yes");
                 adopt("verify");
             } finally {
                 isOver.set(true);
@@ -143,7 +143,7 @@ class OldVersionsIT {
             assertThat(written.get()).isPositive();
             adopt("run");
             requireEqual(old);
-            adopt("cutover", "--percent=100");
+            adopt("cutover", "--percent=100", "--yes");
             requireEqual(old);
             assertThat(launch(ExitCodes.OK, "adopt", "status").out()).isEqualTo("no adoption is in progress\n");
         }

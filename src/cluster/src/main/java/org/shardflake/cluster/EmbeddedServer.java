@@ -223,8 +223,7 @@ class EmbeddedServer extends ClusterServer {
                         "--auth=trust",
                         "--encoding=UTF8",
                         "--no-locale",
-                        "--no-sync",
-                        "--no-instructions"),
+                        "--no-sync"),
                 Map.of(),
                 output,
                 TIMEOUT);
