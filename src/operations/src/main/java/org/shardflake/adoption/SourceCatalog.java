@@ -324,7 +324,7 @@ record SourceCatalog(
              UNION
             SELECT oid, typelem FROM pg_type WHERE typelem <> 0 AND typelem >= 16384
              UNION
-            SELECT rngmultitypid, rngtypid FROM pg_range WHERE rngtypid >= 16384
+            SELECT (to_jsonb(g) ->> 'rngmultitypid')::oid, g.rngtypid FROM pg_range g WHERE g.rngtypid >= 16384 AND to_jsonb(g) ->> 'rngmultitypid' IS NOT NULL
             """;
 
     /** The extensions that an object needs, by the object's oid. */
