@@ -134,7 +134,7 @@ class ActiveAlertsTest {
         return new AdoptionStatus(
                 new OpenAdoption(UUID.randomUUID(), "public.note", "postgresql://old/app", "note", NOW),
                 Optional.of(new AdoptionStatus.Progress(
-                        state, 1, 1, Optional.of(NOW.minus(age)), age, false, Optional.empty())),
+                        state, 1, 1, Optional.of(NOW.minus(age)), age, false, Optional.empty(), List.of())),
                 "");
     }
 
