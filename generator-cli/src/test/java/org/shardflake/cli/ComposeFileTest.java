@@ -85,7 +85,9 @@ final class ComposeFileTest {
                 .containsExactlyInAnyOrder("map", "init", "reference", "schema", "lookup", "exporter", "console");
         for (String[] words : commands) {
             CommandLine.ParseResult parsed = Shardflake.allCommands().parseArgs(words);
-            assertThat(parsed.subcommand().unmatched()).as(Arrays.toString(words)).isEmpty();
+            assertThat(parsed.subcommand().unmatched())
+                    .as(Arrays.toString(words))
+                    .isEmpty();
         }
     }
 }

@@ -92,8 +92,7 @@ abstract class AbstractSliceCommand implements Callable<Integer> {
         ShardSet shards = choice.of(catalog.catalog().load());
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
         AdoptionPlan plan = planned.read();
-        try (DatabaseAdopter adopter =
-                planned.open(plan, catalog, AdoptSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
+        try (DatabaseAdopter adopter = planned.open(plan, catalog, AdoptSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
             catalog.onInterruption(this::interrupted);
             confirm.require(question(shards), alternative());
             Outcome outcome = run(adopter, shards, progress);
