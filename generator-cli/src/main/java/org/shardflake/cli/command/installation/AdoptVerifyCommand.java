@@ -167,7 +167,7 @@ final class AdoptVerifyCommand implements Callable<Integer> {
                     table.difference().isEmpty() ? 0 : "yes",
                     0);
             table.difference()
-                    .ifPresent(difference -> lines.add("%s: nothing follows changes of %s: copy the rows once more"
+                    .ifPresent(difference -> lines.add("%s: nothing follows changes of %s: copy the rows again"
                             .formatted(difference, table.table())));
         }
         if (lines.isEmpty()) {
