@@ -13,6 +13,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -217,7 +218,7 @@ class OldVersionsIT {
         }
     }
 
-    private static void read(Connection connection, String query, int shard, TreeSet<String> rows) throws SQLException {
+    private static void read(Connection connection, String query, int shard, Set<String> rows) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery("SELECT to_json(q)::text FROM (%s) q".formatted(query))) {
             while (row.next()) {
