@@ -10,8 +10,6 @@ import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.connect.connector.ConnectRecord;
@@ -46,7 +44,8 @@ public final class ShardRouting<R extends ConnectRecord<R>> implements Transform
     static final String JOURNAL = "shardflake_journal";
 
     private static final String KEY = "__shard";
-    private static final Pattern TOPIC = Pattern.compile(".*\\.shard_([0-9]{4})\\.(.+)");
+    private static final String SCHEMA = ".shard_";
+    private static final int DIGITS = 4;
     private static final String MESSAGES = ".message";
 
     /** Debezium's count of the changes of one position, from 1, which it keeps with its offsets. */
@@ -100,9 +99,12 @@ public final class ShardRouting<R extends ConnectRecord<R>> implements Transform
 
     @Override
     public @Nullable R apply(R record) {
-        Matcher topic = TOPIC.matcher(record.topic());
-        if (topic.matches() && Integer.parseInt(topic.group(1)) <= IdLayout.MAX_SHARD) {
-            return change(record, Integer.parseInt(topic.group(1)), topic.group(2));
+        String topic = record.topic();
+        for (int at = topic.lastIndexOf(SCHEMA); at >= 0; at = topic.lastIndexOf(SCHEMA, at - 1)) {
+            int shard = shard(topic, at + SCHEMA.length());
+            if (shard >= 0 && shard <= IdLayout.MAX_SHARD) {
+                return change(record, shard, topic.substring(at + SCHEMA.length() + DIGITS + 1));
+            }
         }
         if (record.topic().endsWith(MESSAGES)
                 && record.value() instanceof Struct value
@@ -110,6 +112,23 @@ public final class ShardRouting<R extends ConnectRecord<R>> implements Transform
             return message(record, value.getStruct("message"));
         }
         return record;
+    }
+
+    /** The number of four digits from there on, if a dot and a name follow; otherwise -1. Called for each change, so it uses no expression. */
+    private static int shard(String topic, int from) {
+        int end = from + DIGITS;
+        if (end + 1 >= topic.length() || topic.charAt(end) != '.') {
+            return -1;
+        }
+        int shard = 0;
+        for (int i = from; i < end; i++) {
+            char digit = topic.charAt(i);
+            if (digit < '0' || digit > '9') {
+                return -1;
+            }
+            shard = 10 * shard + digit - '0';
+        }
+        return shard;
     }
 
     private R change(R record, int shard, String table) {

@@ -45,7 +45,10 @@ class DebeziumIT {
 
     private AccountShards shards;
     private PlainDatabase sink;
+
+    @SuppressWarnings("NullAway.Init") // by the test
     private Process consumer;
+
     private int kills;
 
     @BeforeEach

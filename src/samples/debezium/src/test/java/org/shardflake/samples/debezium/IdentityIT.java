@@ -76,7 +76,9 @@ class IdentityIT {
                 add(
                         read,
                         new EventId(change.id().shard(), change.id().epoch(), change.position(), 0),
-                        change.kind() == Change.Kind.DELETE ? "d" : change.row().get("note"));
+                        change.kind() == Change.Kind.DELETE
+                                ? "d"
+                                : String.valueOf(change.row().get("note")));
             }
         }
         List<AutoCloseable> engines = new ArrayList<>();

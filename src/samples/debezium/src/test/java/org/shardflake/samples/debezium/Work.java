@@ -13,6 +13,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
@@ -40,7 +41,7 @@ final class Work {
     private final @Nullable Consumer<String> crash;
     private int cutovers;
     private int reverses;
-    private volatile int crashes;
+    private final AtomicInteger crashes = new AtomicInteger();
 
     Work(ShardRouter router, AccountShards shards, List<String> servers, Random random) {
         this(router, shards, servers, random, null);
@@ -98,7 +99,7 @@ final class Work {
         ShardSet back = ShardSet.of(its.get(0));
         MoveStep where = CUTOVER.get(random.nextInt(CUTOVER.size()));
         String victim = random.nextBoolean() ? source : target;
-        Consumer<String> crashing = random.nextBoolean() || crashes == 0 ? crash : null;
+        Consumer<String> crashing = random.nextBoolean() || crashes.get() == 0 ? crash : null;
         AtomicBoolean crashed = new AtomicBoolean();
         Mover mover = new Mover(
                 shards.catalogUrl(),
@@ -108,7 +109,7 @@ final class Work {
                     @Override
                     public void reached(MoveStep step) {
                         if (crashing != null && step == where && crashed.compareAndSet(false, true)) {
-                            crashes++;
+                            crashes.incrementAndGet();
                             // On a thread of its own, since that of the move may be interrupted.
                             CompletableFuture.runAsync(() -> crashing.accept(victim))
                                     .join();
@@ -178,7 +179,7 @@ final class Work {
                         default -> "DELETE FROM ${shard.schema}.account WHERE id = " + some;
                     });
         } catch (SQLException | ShardflakeException e) {
-            if (crashes == 0) {
+            if (crashes.get() == 0) {
                 throw e;
             }
         }
