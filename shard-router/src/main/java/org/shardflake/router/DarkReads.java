@@ -50,8 +50,9 @@ final class DarkReads implements ReadSamples, AutoCloseable {
     private static final int MOST_ROWS = 1_000;
     private static final Duration LONGEST = Duration.ofSeconds(5);
 
+    /** Begins the transaction. One of SERIALIZABLE, which may be the default, could make transactions of the application fail. */
     private static final String BEGIN = """
-            BEGIN READ ONLY; SET LOCAL statement_timeout = %s; SET LOCAL lock_timeout = 1000;
+            BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = %s; SET LOCAL lock_timeout = 1000;
             SELECT pg_catalog.set_config('search_path', '%s, ' OPERATOR(pg_catalog.||) pg_catalog.current_setting('search_path'), true)
             """;
 
