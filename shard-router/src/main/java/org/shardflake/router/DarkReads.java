@@ -53,7 +53,7 @@ final class DarkReads implements ReadSamples, AutoCloseable {
     /** Begins the transaction. One of SERIALIZABLE, which may be the default, could make transactions of the application fail. */
     private static final String BEGIN = """
             BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = %s; SET LOCAL lock_timeout = 1000;
-            SELECT pg_catalog.set_config('search_path', '%s, ' OPERATOR(pg_catalog.||) pg_catalog.current_setting('search_path'), true)
+            SELECT pg_catalog.set_config('search_path', pg_catalog.rtrim('%s, ' OPERATOR(pg_catalog.||) pg_catalog.current_setting('search_path'), ', '), true)
             """;
 
     private final double share;
