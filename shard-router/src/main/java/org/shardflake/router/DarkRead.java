@@ -35,7 +35,10 @@ public record DarkRead(
         DIFFERENT,
         /** The shard's server could not run the statement. */
         FAILED,
-        /** Nothing was compared: too many reads waited, there were too many rows, it took too long, or the shard has left. */
+        /**
+         * Nothing was compared: too many reads waited, there were too many rows, it took too long, the shard has left, or the SQL takes advisory
+         * locks or ends its transaction.
+         */
         SKIPPED
     }
 }

@@ -20,6 +20,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
 import org.shardflake.router.DarkRead.Outcome;
@@ -29,6 +30,7 @@ import org.shardflake.router.internal.pool.ServerPool;
 import org.shardflake.router.internal.session.LeasedConnection;
 import org.shardflake.router.internal.session.ReadSamples;
 import org.shardflake.router.internal.session.RouterLog;
+import org.shardflake.router.internal.sqltext.SqlEffects;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 import org.slf4j.Logger;
@@ -49,6 +51,9 @@ final class DarkReads implements ReadSamples, AutoCloseable {
 
     private static final int MOST_ROWS = 1_000;
     private static final Duration LONGEST = Duration.ofSeconds(5);
+
+    /** Matches functions that take locks which other transactions of the application may wait for. */
+    private static final Pattern LOCKING = Pattern.compile("advisory_", Pattern.CASE_INSENSITIVE);
 
     /** Begins the transaction. One of SERIALIZABLE, which may be the default, could make transactions of the application fail. */
     private static final String BEGIN = """
@@ -126,6 +131,10 @@ final class DarkReads implements ReadSamples, AutoCloseable {
 
     /** Whether this comparison was the last, and was told of. */
     private boolean isOver(int shard, List<Executed> statements, boolean isLast) throws SQLException {
+        if (statements.stream().anyMatch(its -> isRisky(its.sql()))) {
+            skipped(shard, "it takes advisory locks, or ends its transaction");
+            return true;
+        }
         Routes routes = routes();
         ServerPool old = routes.pool(shard);
         if (!old.isOld()) {
@@ -177,6 +186,11 @@ final class DarkReads implements ReadSamples, AutoCloseable {
         }
         reads.forEach(this::tell);
         return true;
+    }
+
+    /** Whether SQL could do more than read if it is run again, or make the application wait. */
+    private static boolean isRisky(String sql) {
+        return LOCKING.matcher(sql).find() || SqlEffects.facts(sql, null).end() != null;
     }
 
     private void skipped(int shard, String why) {
