@@ -265,7 +265,11 @@ final class OldDatabaseConnection extends LeasedConnection {
             public <T> T execute(Execution<T> execution) throws SQLException {
                 T result = super.execute(execution);
                 if (sample != null) {
-                    note(sql, statement.unwrap(PGStatement.class));
+                    try {
+                        note(sql, statement.unwrap(PGStatement.class));
+                    } catch (SQLException | RuntimeException e) {
+                        sample = null; // The driver cannot write the parameters, which the application need not know.
+                    }
                 }
                 return result;
             }
