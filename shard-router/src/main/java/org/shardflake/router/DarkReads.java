@@ -121,7 +121,7 @@ final class DarkReads implements ReadSamples, AutoCloseable {
         } catch (SQLException | RuntimeException e) {
             isOver = true;
             LOG.debug("a dark read of shard {} could not be compared", shard, e);
-            skipped(shard, "the old database did not answer again: " + e.getMessage());
+            skipped(shard, "it could not be run again: " + why(e));
         } finally {
             if (isOver) {
                 waiting.release();
@@ -179,7 +179,7 @@ final class DarkReads implements ReadSamples, AutoCloseable {
                     Outcome.FAILED,
                     Duration.ZERO,
                     Duration.ZERO,
-                    String.valueOf(failure.getMessage())));
+                    why(failure)));
         }
         if (!isLast && reads.stream().anyMatch(read -> read.outcome() == Outcome.DIFFERENT)) {
             return false;
@@ -196,6 +196,12 @@ final class DarkReads implements ReadSamples, AutoCloseable {
     private void skipped(int shard, String why) {
         tell(new DarkRead(
                 shard, routes().serverPool(shard).server(), "", Outcome.SKIPPED, Duration.ZERO, Duration.ZERO, why));
+    }
+
+    /** The reason of a failure. Messages about data have values, which are not told. */
+    private static String why(Exception e) {
+        String state = e instanceof SQLException failed ? String.valueOf(failed.getSQLState()) : "";
+        return state.startsWith("22") ? "SQLSTATE " + state : String.valueOf(e.getMessage());
     }
 
     private void tell(DarkRead read) {
