@@ -110,8 +110,8 @@ final class RouterStart {
         }
         if (old.url() == null) {
             throw new ShardflakeStartException(
-                    "shardflake.old-database.schema is set, but not shardflake.old-database.url.",
-                    "Set shardflake.old-database.url to the database that shards leave, or remove the schema once they have left it.");
+                    "shardflake.old-database has settings, but not shardflake.old-database.url.",
+                    "Set shardflake.old-database.url to the database that shards leave, or remove the settings once they have left it.");
         }
         set(
                 "shardflake.old-database",

@@ -199,9 +199,9 @@ class StartTest {
                 "Set shardflake.username",
                 installation.arguments("--shardflake.password=secret"));
         assertFails(
-                "shardflake.old-database.schema is set, but not shardflake.old-database.url",
+                "shardflake.old-database has settings, but not shardflake.old-database.url",
                 "Set shardflake.old-database.url",
-                installation.arguments("--shardflake.old-database.schema=shop"));
+                installation.arguments("--shardflake.old-database.dark-reads=0.1"));
         assertFails(
                 "shardflake.old-database cannot be used: the schema of the old database is \"Shop\"",
                 "Correct shardflake.old-database",
