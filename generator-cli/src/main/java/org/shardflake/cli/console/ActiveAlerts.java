@@ -21,6 +21,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
+import org.shardflake.adopt.AdoptState;
 import org.shardflake.adopt.AdoptionStatus;
 import org.shardflake.doctor.Severity;
 import org.shardflake.jdbc.Plural;
@@ -178,6 +179,7 @@ final class ActiveAlerts {
                     CliCommand.DOCTOR);
         }
         status.progress()
+                .filter(progress -> progress.state() != AdoptState.COPYING || !progress.isWorkedOn())
                 .map(AdoptionStatus.Progress::age)
                 .filter(age -> age.toSeconds() > rules.limit("adoption-behind"))
                 .ifPresent(age -> found(
