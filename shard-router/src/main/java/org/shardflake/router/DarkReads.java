@@ -287,11 +287,21 @@ final class DarkReads implements ReadSamples, AutoCloseable {
             return new Answer(columns, rows, rows.size() > MOST_ROWS, Duration.ofNanos(System.nanoTime() - start));
         }
 
+        /** The first column of a name that is not taken, as joined tables may have columns of the same name; negative if there is none. */
+        private int place(String column, List<Integer> taken) {
+            for (int i = 0; i < columns.size(); i++) {
+                if (columns.get(i).equals(column) && !taken.contains(i)) {
+                    return i;
+                }
+            }
+            return -1;
+        }
+
         /** What another answer has otherwise; empty if nothing. Columns that only the other has do not count: the shards' tables may have the key. */
         String difference(Answer other) {
             List<Integer> places = new ArrayList<>();
             for (int i = 0; i < columns.size(); i++) {
-                int place = columns.equals(other.columns) ? i : other.columns.indexOf(columns.get(i));
+                int place = columns.equals(other.columns) ? i : other.place(columns.get(i), places);
                 if (place < 0) {
                     return "the shard's rows have no column " + columns.get(i);
                 }
