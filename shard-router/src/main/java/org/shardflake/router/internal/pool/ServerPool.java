@@ -34,6 +34,7 @@ import org.shardflake.router.internal.session.FenceWatch;
 import org.shardflake.router.internal.session.FirstLogin;
 import org.shardflake.router.internal.session.LeasedConnection;
 import org.shardflake.router.internal.session.OldDatabase;
+import org.shardflake.router.internal.session.ReadSamples;
 import org.shardflake.router.internal.session.RouterLog;
 import org.shardflake.router.internal.session.SessionPool;
 import org.shardflake.router.internal.session.SqlFailure;
@@ -176,7 +177,7 @@ public final class ServerPool {
                 FenceWatch watch = new FenceWatch(onFence);
                 HikariConfig config = config(false, source, watch);
                 config.setPoolName(config.getPoolName() + " aside");
-                config.setMaximumPoolSize(Math.max(2, config.getMaximumPoolSize() / 2));
+                config.setMaximumPoolSize(Math.max(2, config.getMaximumPoolSize() / 2) + darkReaders());
                 config.setMinimumIdle(0);
                 made = sessions(connections(config), source, watch);
                 sidePool = made;
@@ -185,6 +186,12 @@ public final class ServerPool {
         } finally {
             making.unlock();
         }
+    }
+
+    /** The number of connections that dark reads use, in addition to those of the application. */
+    private int darkReaders() {
+        OldDatabase its = settings.oldDatabase();
+        return its == null || its.samples() == ReadSamples.NONE ? 0 : 1;
     }
 
     private SessionPool make(boolean forReplicas, boolean isForUse) {
