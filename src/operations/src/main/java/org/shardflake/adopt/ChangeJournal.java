@@ -117,7 +117,7 @@ final class ChangeJournal {
             """, "shardflake_adopt_truncate", """
             CREATE TRIGGER shardflake_adopt_truncate BEFORE TRUNCATE ON %2$s
                 FOR EACH STATEMENT EXECUTE FUNCTION shardflake_adopt.refuse('55006', 'its rows are in shards, or on their way into them', 'Delete rows instead, or end the adoption with shardflake adopt --cancel.');
-            ALTER TABLE %2$s ENABLE ALWAYS TRIGGER shardflake_adopt_truncate;
+            ALTER TABLE ONLY %2$s ENABLE ALWAYS TRIGGER shardflake_adopt_truncate;
             """, "shardflake_adopt_closed", """
             CREATE TRIGGER shardflake_adopt_closed BEFORE INSERT OR UPDATE OR DELETE ON %2$s
                 FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.refuse('SF001', 'its rows live in shards now', 'Write to the shards, through the router.');
