@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -323,6 +324,32 @@ class AdoptPartitionsTest {
             }
             return outcome;
         }
+    }
+
+    @Test
+    void aPartitionThatCameWhileRowsWereCopiedMayGo() throws SQLException {
+        AtomicBoolean hasCome = new AtomicBoolean();
+        try (DatabaseAdopter adopter = adopter(new AdoptListener() {
+            @Override
+            public void copied(long rows, long estimate) {
+                if (hasCome.compareAndSet(false, true)) {
+                    try {
+                        installation.execute(
+                                OLD,
+                                "CREATE TABLE shop.late PARTITION OF shop.orders FOR VALUES FROM (20) TO (30); INSERT INTO shop.orders VALUES (900, 20, 'eu', 5, 'late')");
+                    } catch (SQLException e) {
+                        throw new IllegalStateException(e);
+                    }
+                }
+            }
+        })) {
+            adopter.run();
+        }
+        requireEqual("while it is there");
+        assertThat(outcome("TRUNCATE shop.late")).isEqualTo("55006");
+        installation.execute(OLD, "DROP TABLE shop.late");
+        run();
+        requireEqual("when it is gone");
     }
 
     /** As pg_restore does with --disable-triggers. */

@@ -696,6 +696,7 @@ public final class Adopter implements AutoCloseable {
                 journal.copied(adoption, copiedTo, rows);
                 recordWritten(adoption);
                 listener.copied(rows, Math.max(rows, table.estimatedRows()));
+                followPartitions(adoption);
             }
             more = batch != null && !batch.isLast();
         }
@@ -728,6 +729,8 @@ public final class Adopter implements AutoCloseable {
 
     /** Brings over changes until few are left, or until they arrive faster than they are brought over while the table accepts writes. */
     void catchUp(Adoption adoption) throws SQLException {
+        // A partition that goes before it is on record would leave its rows in the shards.
+        followPartitions(adoption);
         old.retryWaiting(adoption);
         long left = old.notedChanges(adoption);
         long before;

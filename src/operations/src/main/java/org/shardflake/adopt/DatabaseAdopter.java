@@ -428,7 +428,7 @@ public final class DatabaseAdopter implements AutoCloseable {
     }
 
     private void bringOver(List<Routes.Placed> some) throws SQLException {
-        onLevels(some, adopter -> adopter.catchUp(adopter.followPartitions(adopter.prepare())));
+        onLevels(some, adopter -> adopter.catchUp(adopter.prepare()));
     }
 
     /** Rechecks rows that may differ until all are decided or some have changed every time. */
