@@ -670,8 +670,8 @@ public final class Adopter implements AutoCloseable {
      */
     void requireSamePartitions(Adoption adoption) throws SQLException {
         if (table.kind().equals("p") && triggers(adoption).areChanged()) {
-            throw new AdoptException("partitions of %s have just been attached or detached; run the same command again"
-                    .formatted(table.name()));
+            throw new AdoptException(
+                    "partitions of %s have just come or gone; run the same command again".formatted(table.name()));
         }
     }
 

@@ -177,6 +177,9 @@ final class SliceCutover implements AutoCloseable {
     private SliceReport cutOver(int shard, Map<Table, SliceComparison> comparisons, boolean isRehearsal)
             throws SQLException {
         for (Table table : tables) {
+            if (table.placed().routed().route().table().kind().equals("p")) {
+                table.adopter().followPartitions(table.adoption());
+            }
             table.adopter().learnForeignKeys(shard);
         }
         limitWaits(shard);
