@@ -74,11 +74,12 @@ final class AdoptVerifyCommand implements Callable<Integer> {
     public Integer call() {
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
         AdoptionPlan plan = planned.read();
+        // First, since it is quick: if it fails, nothing that took hours is lost.
+        List<ReferenceComparison> references = references(plan);
         List<TableComparison> tables;
         try (DatabaseAdopter adopter = planned.open(plan, catalog, AdoptSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
             tables = adopter.verify();
         }
-        List<ReferenceComparison> references = references(plan);
         output.print(
                 Stream.concat(
                                 tables.stream().map(AdoptVerifyCommand::facts),
