@@ -64,8 +64,11 @@ final class TableChecks {
               FROM pg_namespace n WHERE n.nspname = 'shardflake_adopt' AND NOT pg_has_role(n.nspowner, 'USAGE')
             """;
 
-    /** The first version in which partitioned tables have triggers that fire before a row is written. */
-    private static final int FENCED_PARTITIONS_SINCE = 13;
+    /**
+     * Whether partitioned tables have triggers that fire before a row is written, and new partitions have them disabled if the table has: earlier
+     * ones would refuse writes.
+     */
+    private static final String FENCES_PARTITIONS = "SELECT current_setting('server_version_num')::integer >= 130004";
 
     private final TableFacts old;
     private final TableFacts shard;
@@ -88,10 +91,10 @@ final class TableChecks {
                                     table.hasChildren() ? "others inherit from it" : "it is a view or foreign"),
                     "adopt tables that have their rows themselves, or partitions; bring those of children together in one table first");
         }
-        if (table.kind().equals("p") && connection.getMetaData().getDatabaseMajorVersion() < FENCED_PARTITIONS_SINCE) {
+        if (table.kind().equals("p") && !Sql.isTrue(connection, FENCES_PARTITIONS)) {
             throw new AdoptRefusedException(
-                    "%s is partitioned, and before PostgreSQL %s, partitioned tables have no triggers that could refuse writes"
-                            .formatted(table.name(), FENCED_PARTITIONS_SINCE),
+                    "%s is partitioned, and before PostgreSQL 13.4, triggers cannot refuse writes to partitioned tables, or refuse those to new partitions"
+                            .formatted(table.name()),
                     "upgrade the old database first, or let the table stay");
         }
         if (table.primaryKey().isEmpty()) {

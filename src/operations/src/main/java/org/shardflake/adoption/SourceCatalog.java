@@ -187,7 +187,7 @@ record SourceCatalog(
                            JOIN pg_opclass o ON o.oid = k.opclass JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                           WHERE i.indrelid = w.oid AND i.indisprimary AND o.opcnamespace <> 'pg_catalog'::regnamespace),
                    (SELECT string_agg(i.inhrelid::regclass::text, ', ' ORDER BY i.inhrelid::regclass::text) FROM pg_inherits i WHERE w.relkind = 'r' AND i.inhparent = w.oid),
-                   w.relkind = 'p' AND current_setting('server_version_num')::integer < 130000,
+                   w.relkind = 'p' AND current_setting('server_version_num')::integer < 130004,
                    (SELECT string_agg(what, ', ' ORDER BY what) FROM pg_partition_tree(w.oid) t CROSS JOIN LATERAL (
                         SELECT 'index ' || x.indexrelid::regclass::text FROM pg_index x JOIN pg_class k ON k.oid = x.indexrelid WHERE x.indrelid = t.relid AND NOT k.relispartition
                          UNION ALL SELECT format('constraint %I of %s', k.conname, t.relid) FROM pg_constraint k
@@ -534,7 +534,7 @@ record SourceCatalog(
         add(
                 found,
                 row.getBoolean(17),
-                "it is partitioned, and before PostgreSQL 13, partitioned tables have no triggers that could refuse writes",
+                "it is partitioned, and before PostgreSQL 13.4, triggers cannot refuse writes to partitioned tables, or refuse those to new partitions",
                 "upgrade the old database first, and run the plan again");
         return found;
     }
