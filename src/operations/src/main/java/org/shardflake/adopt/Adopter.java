@@ -240,6 +240,7 @@ public final class Adopter implements AutoCloseable {
     public AdoptPreview plan() {
         return Sql.translating(() -> {
             TableChecks.checkRights(connection, table.name());
+            TableChecks.checkPartitions(connection, table);
             TableChecks.checkPrimaryKey(connection, table);
             checks.checkColumns();
             checks.checkNulls(connection);

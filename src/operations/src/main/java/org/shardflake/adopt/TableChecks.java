@@ -39,6 +39,9 @@ final class TableChecks {
              WHERE i.indrelid = to_regclass(?) AND i.indisprimary AND o.opcnamespace <> 'pg_catalog'::regnamespace
             """;
 
+    private static final String FOREIGN_PARTITIONS =
+            "SELECT c.oid::regclass::text FROM pg_partition_tree(to_regclass(?)) p JOIN pg_class c ON c.oid = p.relid WHERE c.relkind = 'f' ORDER BY 1";
+
     /** The rights that the login lacks, with the statement that gives each. Triggers run as the owner if a superuser adopts. */
     private static final String LACKING = """
             WITH own AS (SELECT c.oid, c.relowner, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c
@@ -119,6 +122,16 @@ final class TableChecks {
                 table);
         if (!lacking.isEmpty()) {
             throw new AdoptRefusedException(String.join("; ", lacking), String.join("; ", remedies));
+        }
+    }
+
+    /** Checks that all partitions can have triggers, and that nothing writes to them elsewhere. */
+    static void checkPartitions(Connection connection, TableFacts table) throws SQLException {
+        List<String> foreign = Sql.list(connection, FOREIGN_PARTITIONS, row -> row.getString(1), table.name());
+        if (!foreign.isEmpty()) {
+            throw new AdoptRefusedException(
+                    "%s has partitions that are foreign tables: %s".formatted(table.name(), String.join(", ", foreign)),
+                    "detach them, or bring their rows into partitions of this database");
         }
     }
 
