@@ -109,7 +109,9 @@ final class PasswordCommand implements PasswordSource {
             stayed.remove(login);
         }
         // Only now: a command that fails while its successor is waited for has not answered the refusal.
-        refused.remove(login);
+        if (old != null) {
+            refused.remove(login, old); // Another may have been refused in the meantime.
+        }
         return printed;
     }
 
