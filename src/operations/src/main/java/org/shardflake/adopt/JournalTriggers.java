@@ -263,6 +263,7 @@ final class JournalTriggers {
         if (!areChanged()) {
             return;
         }
+        Set<Partition> guarded = new HashSet<>();
         journal.withLock(() -> {
             Set<Partition> gone = new HashSet<>(recorded());
             Set<Partition> all = partitions();
@@ -272,10 +273,12 @@ final class JournalTriggers {
                 Sql.execute(connection, "DROP TRIGGER shardflake_adopt_truncate ON " + name);
             }
             protect(all);
+            guarded.addAll(all);
         });
         Sql.inTransaction(connection, () -> {
             Set<Partition> recorded = recorded();
             Set<Partition> all = partitions();
+            all.retainAll(guarded); // One that has come since is for the next time.
             List<Partition> came = new ArrayList<>(all);
             came.removeAll(recorded);
             if (!all.containsAll(recorded)) {
