@@ -168,8 +168,9 @@ final class AdoptVerifyCommand implements Callable<Integer> {
                     table.difference().isEmpty() ? 0 : "yes",
                     0);
             table.difference()
-                    .ifPresent(difference -> lines.add("%s: nothing follows changes of %s: copy the rows again"
-                            .formatted(difference, table.table())));
+                    .ifPresent(difference -> lines.add(
+                            "%s: nothing follows changes of %s: copy the rows again, unless the home has newer ones"
+                                    .formatted(difference, table.table())));
         }
         if (lines.isEmpty()) {
             boolean areDecided =
