@@ -77,10 +77,10 @@ public final class GrowthCurves {
                 Connection connection = cluster.server(0).connect()) {
             GrowthCurves curves = new GrowthCurves(cluster, sizes);
             Base base = sizes.base();
-            List<Costs> byShards = curves.measure(
-                    sizes.shards(), shards -> new Size(shards, base.tables(), List.of(base.threads())));
-            List<Costs> byTables = curves.measure(
-                    sizes.tables(), tables -> new Size(sizes.middle(), tables, List.of(base.threads())));
+            List<Costs> byShards =
+                    curves.measure(sizes.shards(), shards -> new Size(shards, base.tables(), List.of(base.threads())));
+            List<Costs> byTables =
+                    curves.measure(sizes.tables(), tables -> new Size(sizes.middle(), tables, List.of(base.threads())));
             List<Costs> byThreads =
                     curves.measure(List.of(sizes.middle()), shards -> new Size(shards, base.tables(), sizes.threads()));
             curves.page(byShards, byTables, byThreads)
@@ -159,7 +159,10 @@ public final class GrowthCurves {
             }
             List<Double> commands = new ArrayList<>();
             for (List<String> command : COMMANDS) {
-                commands.add(installation.command().run(command.toArray(String[]::new)).seconds());
+                commands.add(installation
+                        .command()
+                        .run(command.toArray(String[]::new))
+                        .seconds());
             }
             return new Costs(
                     size,
@@ -175,7 +178,9 @@ public final class GrowthCurves {
                             .seconds(),
                     vacuumed,
                     dump(installation),
-                    Sql.number(observer, "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind = 'r'")
+                    Sql.number(
+                                    observer,
+                                    "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind = 'r'")
                             / 1024.0
                             / 1024,
                     loads);
@@ -184,9 +189,9 @@ public final class GrowthCurves {
 
     /** pg_dump holds a lock on each table, so it needs room for them, besides a version that is not older than the server's. */
     private static String dump(BenchmarkInstallation installation) throws Exception {
-        ProcessBuilder dump =
-                new ProcessBuilder("pg_dump", "--schema-only", "--file", "/dev/null", installation.uri("db1"))
-                        .redirectErrorStream(true);
+        ProcessBuilder dump = new ProcessBuilder(
+                        "pg_dump", "--schema-only", "--file", "/dev/null", installation.uri("db1"))
+                .redirectErrorStream(true);
         long start = System.nanoTime();
         Process process;
         try {
@@ -226,11 +231,13 @@ public final class GrowthCurves {
     private Interval starts(BenchmarkInstallation installation) throws Exception {
         List<Double> millis = new ArrayList<>();
         for (int start = 0; start < TIMES; start++) {
-            millis.add(1000 * seconds(() -> {
-                try (ShardRouter router = installation.router(sizes.base().connections())) {
-                    router.run(ShardKey.shard(0), tx -> Sql.execute(tx.connection(), "SELECT 1"));
-                }
-            }));
+            millis.add(1000
+                    * seconds(() -> {
+                        try (ShardRouter router =
+                                installation.router(sizes.base().connections())) {
+                            router.run(ShardKey.shard(0), tx -> Sql.execute(tx.connection(), "SELECT 1"));
+                        }
+                    }));
         }
         return Interval.of(millis);
     }
@@ -276,17 +283,19 @@ public final class GrowthCurves {
 
     private Report page(List<Costs> byShards, List<Costs> byTables, List<Costs> byThreads) {
         Base base = sizes.base();
-        Report page = new Report("What more shards, tables and threads cost").paragraph("""
+        Report page = new Report("What more shards, tables and threads cost")
+                .paragraph("""
                 One server has all shards; each table has three indexes and %d rows. A transaction selects a row of a random table of a
                 random shard, through a router with %d connections, for %d s after %d s and twelve uses of each table. What is measured
-                once has no spread: a difference below a third says nothing.""".formatted(
-                ShardLoad.ROWS, base.connections(), sizes.seconds(), sizes.warmUp()));
+                once has no spread: a difference below a third says nothing.""".formatted(ShardLoad.ROWS, base.connections(), sizes.seconds(), sizes.warmUp()));
         curve(page, "shards", "with %d tables, %d threads".formatted(base.tables(), base.threads()), byShards);
         curve(page, "tables", "of %d shards, %d threads".formatted(sizes.middle(), base.threads()), byTables);
         Costs threads = byThreads.get(0);
         List<List<String>> rows = new ArrayList<>();
         for (int i = 0; i < threads.loads().size(); i++) {
-            rows.add(row(String.valueOf(threads.size().threads().get(i)), threads.loads().get(i)));
+            rows.add(row(
+                    String.valueOf(threads.size().threads().get(i)),
+                    threads.loads().get(i)));
         }
         return page.section("More threads, %d shards with %d tables".formatted(sizes.middle(), base.tables()))
                 .table(List.of("Threads", "Transactions/s", "p99, ms", "Largest backend, MB"), rows);
@@ -322,8 +331,11 @@ public final class GrowthCurves {
             operation.add(seconds);
         }
         page.section("More %s, %s".formatted(of, with))
-                .table(List.of(of, "Transactions/s", "p99, ms", "Largest backend, MB", "Start of a router, ms"), application)
-                .paragraph("Seconds of commands, each with some 0.5 s in which Java starts, and of PostgreSQL's `VACUUM ANALYZE`:")
+                .table(
+                        List.of(of, "Transactions/s", "p99, ms", "Largest backend, MB", "Start of a router, ms"),
+                        application)
+                .paragraph(
+                        "Seconds of commands, each with some 0.5 s in which Java starts, and of PostgreSQL's `VACUUM ANALYZE`:")
                 .table(
                         List.of(
                                 of,

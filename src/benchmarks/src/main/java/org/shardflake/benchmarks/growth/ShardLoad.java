@@ -90,7 +90,7 @@ final class ShardLoad {
             throws Exception {
         try (ShardRouter router = routers.get()) {
             Backends backends = new Backends(observer);
-            Window window = new Window(System.nanoTime() + warmUpSeconds * NANOS, shardsUsed * tables * USES, seconds);
+            Window window = new Window(System.nanoTime() + warmUpSeconds * NANOS, USES * shardsUsed * tables, seconds);
             List<double[]> latencies = Sessions.run(threads + 1, (number, together) -> {
                 together.await();
                 return number == threads
@@ -173,7 +173,8 @@ final class ShardLoad {
         int table = random.nextInt(tables);
         router.write(ShardKey.shard(shard), tx -> {
             try (PreparedStatement select = tx.connection()
-                    .prepareStatement(tx.sql("SELECT title FROM ${shard.schema}.t%d WHERE %s = ?".formatted(table, key)))) {
+                    .prepareStatement(
+                            tx.sql("SELECT title FROM ${shard.schema}.t%d WHERE %s = ?".formatted(table, key)))) {
                 select.setLong(1, 1 + random.nextInt(ROWS));
                 try (ResultSet row = select.executeQuery()) {
                     if (!row.next()) {
@@ -186,8 +187,7 @@ final class ShardLoad {
     }
 
     /** Processor times of client and server, and memory, perhaps with counts over all shards of one table after the other. */
-    private double[] watch(ShardRouter router, Backends backends, Window window, boolean counts)
-            throws Exception {
+    private double[] watch(ShardRouter router, Backends backends, Window window, boolean counts) throws Exception {
         int table = 0;
         while (!window.hasBegun()) {
             if (counts) {
@@ -209,8 +209,8 @@ final class ShardLoad {
     }
 
     private void count(ShardRouter router, int table) {
-        router.count(ShardQuery.of(
-                "SELECT id FROM ${shard.schema}.t%d".formatted(table % tables), row -> row.getLong(1)));
+        router.count(
+                ShardQuery.of("SELECT id FROM ${shard.schema}.t%d".formatted(table % tables), row -> row.getLong(1)));
     }
 
     private static double processMillis() {

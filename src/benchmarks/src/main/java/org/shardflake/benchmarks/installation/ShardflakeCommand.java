@@ -65,8 +65,9 @@ public final class ShardflakeCommand {
      */
     public Result run(Consumer<String> heard, String... arguments) throws IOException, InterruptedException {
         long start = System.nanoTime();
-        Process process =
-                builder(arguments).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
+        Process process = builder(arguments)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .start();
         try {
             List<String> messages = read(process, heard);
             int exitCode = process.waitFor();
