@@ -31,7 +31,8 @@ final class GuideReader {
         Psql.FORMAT.forEach(GuideReader::varying);
         varying("^([a-z ]+): [\\d,]+ of (about )?[\\d,]+.*$", ""); // progress comes or not
         varying("^copied [\\d,]+ of about [\\d,]+ rows$", "");
-        varying("^\\d+ shards? (left|came back), the last of them .*$", "");
+        varying("^\\d+ shards? (left|came back|could leave), the last of them .*$", "");
+        varying("^brought [\\d,]+ changes? over$", "");
         varying("\\bPostgreSQL \\d+\\.\\d+", "PostgreSQL VERSION");
         varying("^waiting: .*$", ""); // after a second, on a busy machine
         varying("^shard \\d+: an attempt gave itself up, .*$", ""); // and another one did not
