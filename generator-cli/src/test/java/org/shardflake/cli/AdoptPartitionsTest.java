@@ -87,7 +87,7 @@ class AdoptPartitionsTest {
                     "shop.orders",
                     List.of("id", "day", "region")));
 
-    /** What is in the shards, and the same of the old tables, with the key. */
+    /** The query of each table in a shard, with the query of the old tables that must give the same rows, preceded by their key. */
     private static final Map<String, String> ROWS = Map.of(
             "SELECT id, name FROM SHARD.users",
             "SELECT id, id, name FROM shop.users",
@@ -352,7 +352,7 @@ class AdoptPartitionsTest {
         requireEqual("when it is gone");
     }
 
-    /** As pg_restore does with --disable-triggers. */
+    /** {@code pg_restore --disable-triggers} ends with {@code ENABLE TRIGGER ALL}, which changes these triggers, too. */
     @Test
     void triggersThatOthersHaveChangedArePutBack() throws SQLException {
         run();

@@ -25,7 +25,7 @@ public record DarkRead(
         Duration shardTook,
         String difference) {
 
-    /** What a comparison has found. */
+    /** The result of a comparison. */
     public enum Outcome {
         /** The rows were the same. */
         SAME,

@@ -297,7 +297,7 @@ final class DarkReads implements ReadSamples, AutoCloseable {
             return -1;
         }
 
-        /** What another answer has otherwise; empty if nothing. Columns that only the other has do not count: the shards' tables may have the key. */
+        /** Describes how another answer differs; empty if it does not. Columns that only the other one has are ignored, since shards' tables may have the key in addition. */
         String difference(Answer other) {
             List<Integer> places = new ArrayList<>();
             for (int i = 0; i < columns.size(); i++) {

@@ -206,8 +206,8 @@ public final class ReferenceAccess {
     }
 
     /**
-     * Finds out which server is the home: preferably from the home itself, otherwise from the other servers, of which any that was down may be
-     * out of date.
+     * Finds out which server is the home, preferably from the home itself. The records of other servers count only if no home answers, since
+     * a server that was down may be out of date.
      */
     private String askForHome() {
         RuntimeException silent = null;

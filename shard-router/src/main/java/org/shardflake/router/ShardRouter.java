@@ -358,7 +358,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
 
     /**
      * Hands over each row of all shards, in bounded memory: ordered by id within a shard, from all servers at the same time, but never two rows
-     * at once. A row is handed over once, also when its shard moves meanwhile. The deadline of the query is for all of it.
+     * at once. Each row is handed over once, even if its shard moves during the read. The deadline of the query covers the whole read.
      *
      * @param action may throw, which ends the read; called by threads of the router
      */

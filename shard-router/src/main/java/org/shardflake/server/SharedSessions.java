@@ -14,7 +14,7 @@ import org.postgresql.PGConnection;
 
 /**
  * Detects whether something in front of the server gives each transaction another session, as PgBouncer does with {@code pool_mode =
- * transaction}. Such a session keeps what we leave in it for whoever gets it next, and loses it for us.
+ * transaction}. What we set in such a session is seen by its next user, and is lost to us.
  *
  * <p>A server tells its process at the login, and a pooler makes one up. So a pooler is suspected when a session runs in
  * another process than the login said, and found when two connections meet in one process, or one changes its process. A

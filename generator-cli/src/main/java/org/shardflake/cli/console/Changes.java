@@ -18,8 +18,8 @@ import org.shardflake.cli.console.Operator.Outcome;
 import org.shardflake.cli.console.Operator.Trial;
 
 /**
- * Changes that the page makes with commands: each is tried out and shown, then confirmed, then run, one at a time. Whoever agrees names what
- * was shown by a number that is good once, and what was shown must still be what would happen. Thread-safe.
+ * Runs the commands that the page offers, one at a time: a trial run is shown, the user confirms it, and the command runs. A confirmation
+ * has the number of the trial, which is valid once, and is refused if the command would do something else by now. Thread-safe.
  */
 final class Changes implements AutoCloseable {
 

@@ -140,7 +140,7 @@ public final class ChangeReader implements AutoCloseable {
         return new ChangeReader(ShardCatalog.at(catalog), urls, slot(name), Positions.parse(positions));
     }
 
-    /** Drops the slots of a reader that is no longer needed, on all servers of the map. */
+    /** Drops the replication slots of a reader on all servers of the map, once it is no longer needed. */
     public static void drop(ServerUrl catalog, Function<Server, ServerUrl> urls, String name) {
         drop(ShardCatalog.at(catalog).load(), urls, slot(name));
     }

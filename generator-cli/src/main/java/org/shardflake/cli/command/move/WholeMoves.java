@@ -46,7 +46,7 @@ public final class WholeMoves implements ParallelMoves.Watcher {
     /** The result of moving shards from one source to one target. */
     private record Done(Move move, List<Duration> pauses, Duration took, boolean isResumed) {}
 
-    /** Moves with the default write pause, each of which is completed. */
+    /** Runs moves with the default write pause, and completes each of them. */
     public WholeMoves(MoveMixin moves, CopyMixin copying, ParallelMixin parallel) {
         this(moves, copying, parallel, MoveSettings.DEFAULT.pause(), false);
     }

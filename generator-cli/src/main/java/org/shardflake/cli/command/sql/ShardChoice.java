@@ -13,7 +13,7 @@ import org.shardflake.cli.command.option.ServerNames;
 import org.shardflake.cli.error.CliException;
 import picocli.CommandLine.Option;
 
-/** The options that choose a statement's shards, of which exactly one is given. */
+/** The options that choose the shards of a statement; exactly one is required. */
 final class ShardChoice {
 
     @Option(names = "--all-shards", description = "All shards; so does a query without any of these.")

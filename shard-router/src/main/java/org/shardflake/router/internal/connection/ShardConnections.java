@@ -300,7 +300,7 @@ public final class ShardConnections implements AutoCloseable {
         }
     }
 
-    /** How long to wait for a connection to open, in milliseconds: briefly if others are open and may come back. */
+    /** The time to wait for a connection to open, in milliseconds; short if others are open, since one of them may come back sooner. */
     private long patience(long start) {
         long left = timeoutNanos - (System.nanoTime() - start);
         return Math.max(1, TimeUnit.NANOSECONDS.toMillis(isAnyOpen() ? Math.min(left, PATIENCE_NANOS) : left));

@@ -133,7 +133,7 @@ public final class ServerPool {
 
     /**
      * A connection to the primary for one statement, in auto-commit mode, for a thread that may already hold one from {@link #connection}.
-     * These are lent so shortly that nobody waits for them in a circle.
+     * A thread that has one of these waits for no other connection, so threads cannot deadlock on them.
      */
     public LeasedConnection sideConnection(int shard) {
         SessionPool pool = sidePool;

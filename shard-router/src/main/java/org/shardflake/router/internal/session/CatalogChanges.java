@@ -24,8 +24,8 @@ record CatalogChanges(@Nullable String counters, long looked) {
 
     /**
      * Reads a text that differs, within seconds, after any object in the database was created, changed or dropped; empty if PostgreSQL does not
-     * count changes. The counters begin anew after a crash and on a standby that was promoted, so the text has when they began. By functions,
-     * since some servers take the views away from applications.
+     * count changes. The counters are reset after a crash and when a standby is promoted, so the text includes the time of the reset. It calls
+     * functions, since some servers hide the views from applications.
      */
     private static final String CHANGES = """
             SELECT CASE WHEN pg_catalog.current_setting('track_counts')::boolean

@@ -72,7 +72,7 @@ public final class SqlTokens {
     }
 
     private static final String OPERATOR = "~!@#^&|`?+-*/%<>=";
-    /** The characters one of which a longer operator must contain to be allowed to end with a plus or minus sign. */
+    /** An operator of several characters may end with a plus or minus sign only if it contains one of these. */
     private static final String BEFORE_SIGN = "~!@#^&|`?%";
 
     private final String sql;

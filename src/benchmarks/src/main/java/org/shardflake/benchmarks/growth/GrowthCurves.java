@@ -28,7 +28,7 @@ import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 
-/** What everything costs with more shards, more tables and more threads, one of them at a time. */
+/** Measures an installation with more and more shards, then tables, then threads. */
 public final class GrowthCurves {
 
     private static final int TIMES = 3;

@@ -22,7 +22,7 @@ import org.shardflake.router.ShardRouter;
 /** Transactions that select a row of a random table of a random shard, on a router of their own. */
 final class ShardLoad {
 
-    /** How many rows each table has; their keys are 1 and up. */
+    /** The number of rows in each table; their keys are 1 to this number. */
     static final int ROWS = 20;
 
     private static final long NANOS = 1_000_000_000;

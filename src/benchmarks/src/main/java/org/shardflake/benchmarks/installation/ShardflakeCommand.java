@@ -82,7 +82,7 @@ public final class ShardflakeCommand {
         }
     }
 
-    /** Starts a command that goes on until it is ended. The caller reads its output. */
+    /** Starts a command that runs until the caller stops it. The caller reads its output. */
     public Process start(String... arguments) throws IOException {
         return builder(arguments).redirectError(ProcessBuilder.Redirect.INHERIT).start();
     }
