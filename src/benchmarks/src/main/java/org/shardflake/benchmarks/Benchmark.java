@@ -17,8 +17,8 @@ import java.util.stream.Collectors;
 import org.shardflake.benchmarks.adoptions.SlicePauses;
 import org.shardflake.benchmarks.deploys.DeployComparison;
 import org.shardflake.benchmarks.deploys.LiveDeploys;
-import org.shardflake.benchmarks.growth.GrowthComparison;
-import org.shardflake.benchmarks.growth.GrowthCurves;
+import org.shardflake.benchmarks.growth.Growth;
+import org.shardflake.benchmarks.growth.ManyShards;
 import org.shardflake.benchmarks.ids.IdComparison;
 import org.shardflake.benchmarks.moves.DrainComparison;
 import org.shardflake.benchmarks.moves.MoveComparison;
@@ -40,10 +40,10 @@ public final class Benchmark {
             Map.entry("Adoptions", SlicePauses::print),
             Map.entry("Deploys", DeployComparison::run),
             Map.entry("Drains", DrainComparison::run),
-            Map.entry("Curves", GrowthCurves::run),
-            Map.entry("Growth", GrowthComparison::run),
+            Map.entry("Growth", Growth::run),
             Map.entry("LiveDeploys", LiveDeploys::run),
             Map.entry("IdSchemes", IdComparison::run),
+            Map.entry("ManyShards", ManyShards::run),
             Map.entry("Moves", MoveComparison::run),
             Map.entry("Poolers", Poolers::print),
             Map.entry("Readme", ReadmeSummary::write),

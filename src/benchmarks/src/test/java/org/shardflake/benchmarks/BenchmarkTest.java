@@ -44,6 +44,6 @@ class BenchmarkTest {
     void saysWhichBenchmarksThereAre() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Benchmark.main(new String[] {"Fleet"}))
-                .withMessageStartingWith("no benchmark Fleet, there are [Adoptions, Curves, ");
+                .withMessageStartingWith("no benchmark Fleet, there are [Adoptions, Deploys, ");
     }
 }

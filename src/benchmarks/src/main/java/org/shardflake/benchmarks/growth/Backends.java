@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.jdbc.Sql;
 
 /** The backends of an application on a server of this machine, as Linux sees them. */
 final class Backends {
@@ -76,5 +77,15 @@ final class Backends {
             }
         }
         return used;
+    }
+
+    /**
+     * How often a commit has asked whether its shard is open: each answer looks at one sequence. Sessions report that within a second or so of
+     * their work.
+     */
+    double questions() throws SQLException {
+        return Sql.number(
+                observer,
+                "SELECT blks_hit + blks_read FROM pg_statio_all_sequences WHERE schemaname = 'shardflake' AND relname = 'last_fence'");
     }
 }

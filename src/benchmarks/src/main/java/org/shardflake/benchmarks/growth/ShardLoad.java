@@ -10,10 +10,13 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntSupplier;
 import java.util.function.Supplier;
+import java.util.stream.DoubleStream;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
 import org.shardflake.benchmarks.report.Sessions;
 import org.shardflake.router.ShardQuery;
@@ -57,8 +60,9 @@ final class ShardLoad {
      * @param client the processor time of a transaction in this process, in µs
      * @param backends the same in the server
      * @param largest private memory of a backend, in MB
+     * @param asked the share of transactions that asked the server whether their shard is open
      */
-    record Figures(double perSecond, double p99, double client, double backends, double largest) {
+    record Figures(double perSecond, double p99, double client, double backends, double largest, double asked) {
 
         double processor() {
             return client + backends;
@@ -91,29 +95,39 @@ final class ShardLoad {
         try (ShardRouter router = routers.get()) {
             Backends backends = new Backends(observer);
             Window window = new Window(System.nanoTime() + warmUpSeconds * NANOS, USES * shardsUsed * tables, seconds);
-            List<double[]> latencies = Sessions.run(threads + 1, (number, together) -> {
+            List<Seen> seen = Sessions.run(threads + 1, (number, together) -> {
                 together.await();
                 return number == threads
                         ? watch(router, backends, window, counts)
                         : transactions(router, shards, window);
             });
-            double[] measured = latencies.stream()
-                    .filter(some -> some.length != 3)
-                    .flatMapToDouble(Arrays::stream)
-                    .sorted()
-                    .toArray();
-            double[] watched = latencies.stream()
-                    .filter(some -> some.length == 3)
+            double[] measured =
+                    seen.stream().flatMapToDouble(Seen::millis).sorted().toArray();
+            Used used = seen.stream()
+                    .map(Seen::used)
+                    .filter(Objects::nonNull)
                     .findFirst()
                     .orElseThrow();
             return new Figures(
                     measured.length / (double) seconds,
                     measured[(int) (measured.length * 0.99)],
-                    watched[0] * 1000 / measured.length,
-                    watched[1] * 1000 / measured.length,
-                    watched[2]);
+                    used.client() * 1000 / measured.length,
+                    used.backends() * 1000 / measured.length,
+                    used.largest(),
+                    used.questions() / measured.length);
         }
     }
+
+    /**
+     * What a thread has seen.
+     *
+     * @param millis its transactions
+     * @param used by all, if it is the thread that watches them
+     */
+    private record Seen(DoubleStream millis, @Nullable Used used) {}
+
+    /** Processor times in milliseconds, memory in MB, and the number of questions whether a shard is open. */
+    private record Used(double client, double backends, double largest, double questions) {}
 
     /** The time in which it is measured: after some seconds, and some transactions on a machine that is slower. */
     private static final class Window {
@@ -148,13 +162,13 @@ final class ShardLoad {
         }
     }
 
-    private double[] transactions(ShardRouter router, IntSupplier shards, Window window) throws Exception {
+    private Seen transactions(ShardRouter router, IntSupplier shards, Window window) throws Exception {
         double[] millis = new double[1024];
         int count = 0;
         while (true) {
             long start = System.nanoTime();
             if (window.isOver(start)) {
-                return Arrays.copyOf(millis, count == 3 ? 2 : count);
+                return new Seen(Arrays.stream(millis, 0, count), null);
             }
             select(router, shards.getAsInt());
             if (!window.isIn(start)) {
@@ -187,7 +201,7 @@ final class ShardLoad {
     }
 
     /** Processor times of client and server, and memory, perhaps with counts over all shards of one table after the other. */
-    private double[] watch(ShardRouter router, Backends backends, Window window, boolean counts) throws Exception {
+    private Seen watch(ShardRouter router, Backends backends, Window window, boolean counts) throws Exception {
         int table = 0;
         while (!window.hasBegun()) {
             if (counts) {
@@ -197,6 +211,7 @@ final class ShardLoad {
         }
         backends.processorMillis();
         double client = processMillis();
+        double questions = backends.questions();
         double largest = 0;
         while (!window.isOver(System.nanoTime())) {
             if (counts) {
@@ -205,7 +220,13 @@ final class ShardLoad {
             largest = Math.max(largest, backends.largest());
             Thread.sleep(MILLIS_BETWEEN_COUNTS / 2);
         }
-        return new double[] {processMillis() - client, backends.processorMillis(), largest};
+        return new Seen(
+                DoubleStream.empty(),
+                new Used(
+                        processMillis() - client,
+                        backends.processorMillis(),
+                        largest,
+                        backends.questions() - questions));
     }
 
     private void count(ShardRouter router, int table) {

@@ -17,14 +17,14 @@ import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 
 /** A router over many shards of one server, compared with the same router over one of them. */
-public final class GrowthComparison {
+public final class ManyShards {
 
     private final ShardLoad load;
     private final int warmUp;
     private final int seconds;
     private final List<List<String>> rows = new ArrayList<>();
 
-    private GrowthComparison(ShardLoad load, int warmUp, int seconds) {
+    private ManyShards(ShardLoad load, int warmUp, int seconds) {
         this.load = load;
         this.warmUp = warmUp;
         this.seconds = seconds;
@@ -32,7 +32,7 @@ public final class GrowthComparison {
 
     /** Measures, and writes the page {@code shards.md}. */
     public static void run() throws Exception {
-        Sizing sizing = new Sizing("src/benchmarks", "Growth", "growth.");
+        Sizing sizing = new Sizing("src/benchmarks", "ManyShards", "many.");
         int shards = sizing.number("shards", 1000);
         int manyThreads = sizing.number("threads", 64);
         int connections = sizing.number("pool", 8);
@@ -43,7 +43,7 @@ public final class GrowthComparison {
                         .servers(1)
                         .start();
                 ShardServer server = ShardServer.prepare(cluster, shards)) {
-            GrowthComparison all = new GrowthComparison(server.load(connections), warmUp, seconds);
+            ManyShards all = new ManyShards(server.load(connections), warmUp, seconds);
             ShardLoad.Figures one = all.measure("one shard", ShardLoad.uniform(1), 1, connections, false);
             ShardLoad.Figures many = all.measure("all shards", ShardLoad.uniform(shards), shards, connections, false);
             ShardLoad.Figures oneBusy = all.measure("one shard", ShardLoad.uniform(1), 1, manyThreads, false);
@@ -72,6 +72,11 @@ public final class GrowthComparison {
                                     "",
                                     ratio(manyBusy.p99(), oneBusy.p99())),
                             Target.atMost(
+                                    "transactions that ask whether their shard is open, all shards",
+                                    20,
+                                    "%",
+                                    Interval.of(List.of(100 * many.asked()))),
+                            Target.atMost(
                                     "private memory of the largest backend, counts included",
                                     80,
                                     "MB",
@@ -85,6 +90,7 @@ public final class GrowthComparison {
                                     "p99, ms",
                                     "Processor time of the client, µs",
                                     "of the backends, µs",
+                                    "Asked, %",
                                     "Largest backend, MB"),
                             all.rows);
             page.section("How it was made").made(sizing, Machine.describe(server.observer()) + ".");
@@ -106,6 +112,7 @@ public final class GrowthComparison {
                 Figures.number(figures.p99()),
                 Figures.number(figures.client()),
                 Figures.number(figures.backends()),
+                Figures.number(100 * figures.asked()),
                 Figures.number(figures.largest()));
         System.out.println(String.join("; ", row));
         rows.add(row);

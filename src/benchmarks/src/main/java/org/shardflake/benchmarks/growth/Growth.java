@@ -29,7 +29,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 
 /** Measures an installation with more and more shards, then tables, then threads. */
-public final class GrowthCurves {
+public final class Growth {
 
     private static final int TIMES = 3;
 
@@ -57,14 +57,14 @@ public final class GrowthCurves {
 
     private record Base(int tables, int threads, int connections) {}
 
-    private GrowthCurves(PostgresCluster cluster, Sizes sizes) {
+    private Growth(PostgresCluster cluster, Sizes sizes) {
         this.cluster = cluster;
         this.sizes = sizes;
     }
 
-    /** Measures, and writes the page {@code curves.md}. */
+    /** Measures, and writes the page {@code growth.md}. */
     public static void run() throws Exception {
-        Sizing sizing = new Sizing("generator-cli,src/benchmarks", "Curves", "curves.");
+        Sizing sizing = new Sizing("generator-cli,src/benchmarks", "Growth", "growth.");
         Sizes sizes = new Sizes(
                 sizing.numbers("shards", List.of(10, 100, 1000, 2000, 8192)),
                 sizing.numbers("tables", List.of(1, 10, 50)),
@@ -75,18 +75,20 @@ public final class GrowthCurves {
                 sizing.number("seconds", 5));
         try (PostgresCluster cluster = BenchmarkInstallation.startServers(2);
                 Connection connection = cluster.server(0).connect()) {
-            GrowthCurves curves = new GrowthCurves(cluster, sizes);
+            Growth growth = new Growth(cluster, sizes);
             Base base = sizes.base();
             List<Costs> byShards =
-                    curves.measure(sizes.shards(), shards -> new Size(shards, base.tables(), List.of(base.threads())));
+                    growth.measure(sizes.shards(), shards -> new Size(shards, base.tables(), List.of(base.threads())));
             List<Costs> byTables =
-                    curves.measure(sizes.tables(), tables -> new Size(sizes.middle(), tables, List.of(base.threads())));
+                    growth.measure(sizes.tables(), tables -> new Size(sizes.middle(), tables, List.of(base.threads())));
             List<Costs> byThreads =
-                    curves.measure(List.of(sizes.middle()), shards -> new Size(shards, base.tables(), sizes.threads()));
-            curves.page(byShards, byTables, byThreads)
+                    growth.measure(List.of(sizes.middle()), shards -> new Size(shards, base.tables(), sizes.threads()));
+            growth.page(byShards, byTables, byThreads)
+                    .section("Where the curves bend")
+                    .list(BENDS)
                     .section("How it was made")
                     .made(sizing, Machine.describe(connection) + ". Servers, application and commands share it.")
-                    .write(Report.directory(), "curves");
+                    .write(Report.directory(), "growth");
         }
     }
 
@@ -122,6 +124,14 @@ public final class GrowthCurves {
             double catalog,
             List<ShardLoad.Figures> loads) {}
 
+    /** Why figures grow as they do: what PostgreSQL and the command do for each of them. */
+    private static final List<String> BENDS = List.of(
+            "Transactions fall and memory grows with shards times tables: each backend comes to know twice its part of them, since a shard has two homes among the connections. Beyond 4,000 statements of a connection, which is the router's cache, the oldest are prepared and planned again: with 8 connections that is 16,000 tables of one statement each.",
+            "A first deployment, VACUUM and `doctor` do something for each table, so they grow in proportion from where that takes longer than the second or so in which Java starts and connects. A deployment with nothing to do asks each server once. `map show` and `schema status` read the catalog's few tables.",
+            "A move of one shard depends on the shard's own tables, and hardly on the other shards.",
+            "`pg_dump` holds a lock on each table in one transaction. It fails when these are more than the server's table of locks has room for (`max_locks_per_transaction` times connections, 6,400 by default, and some to spare).",
+            "Two cores are in use from 4 threads on. More threads than connections wait for one, so p99 grows with them.");
+
     private static final List<List<String>> COMMANDS =
             List.of(List.of("doctor"), List.of("map", "show"), List.of("schema", "status"));
 
@@ -137,7 +147,7 @@ public final class GrowthCurves {
     private Costs measure(Size size) throws Exception {
         Base base = sizes.base();
         try (BenchmarkInstallation installation =
-                        BenchmarkInstallation.onFirst(cluster, "curves" + installations++, 2, size.shards());
+                        BenchmarkInstallation.onFirst(cluster, "growth" + installations++, 2, size.shards());
                 Connection observer = installation.connect("db1")) {
             String changelog = changelog(size.tables());
             double deployed = installation.deploy(changelog);
