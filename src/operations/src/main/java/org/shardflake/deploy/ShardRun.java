@@ -48,6 +48,13 @@ final class ShardRun {
      */
     private static final Set<String> NEEDS_COMMIT = Set.of("55P04", "55006");
 
+    /**
+     * Lets the server find a deadlock when the deployment completes it, and so end the deployment's attempt. Otherwise the application's transaction,
+     * which began to wait earlier, would find it first and be ended.
+     */
+    private static final String GIVES_WAY =
+            "SELECT pg_catalog.set_config('deadlock_timeout', '10ms', true) WHERE pg_catalog.has_parameter_privilege('deadlock_timeout', 'SET')";
+
     private static final String KEYLESS = """
             SELECT c.relname FROM pg_catalog.pg_class c
              WHERE c.relnamespace = pg_catalog.to_regnamespace(?) AND c.relkind IN ('r', 'p')
@@ -300,6 +307,7 @@ final class ShardRun {
         }
         statements.add(
                 "SET LOCAL lock_timeout = %s".formatted(settings.lockTimeout().toMillis()));
+        statements.add(GIVES_WAY);
         statements.add("SET LOCAL statement_timeout = %s"
                 .formatted(settings.statementTimeout().toMillis()));
         if (side.isEmpty()) {

@@ -21,16 +21,19 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.deploy.DeployReport.ServerReport;
+import org.shardflake.server.ServerUrl;
 
 class SchemaDeployerTest {
 
@@ -556,6 +559,49 @@ class SchemaDeployerTest {
             assertThat(deploying.get().isComplete()).isTrue();
             thread.shutdown();
         }
+    }
+
+    @Test
+    @Tag("full")
+    @Timeout(value = 5, unit = TimeUnit.MINUTES)
+    void theApplicationIsNeverTheVictimOfADeadlock() throws Exception {
+        fixture.deploy(fixture.photos());
+        Path more = fixture.photos(
+                "<changeSet id='place' author='ann'><addColumn tableName='photo'><column name='place' type='text'/></addColumn></changeSet>",
+                "<changeSet id='gate' author='ann'><sql>SELECT pg_advisory_xact_lock(7)</sql></changeSet>",
+                "<changeSet id='mood' author='ann'><addColumn tableName='like'><column name='mood' type='text'/></addColumn></changeSet>");
+        DeployTarget target =
+                new DeployTarget("db1", ServerUrl.parse(fixture.database(2).uri()), ShardSet.of(2));
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try (Connection application = fixture.database(2).connect();
+                Statement statement = application.createStatement();
+                Connection gate = fixture.database(2).connect();
+                Statement gates = gate.createStatement()) {
+            gates.execute("SELECT pg_advisory_lock(7)");
+            application.setAutoCommit(false);
+            statement.execute("LOCK TABLE shard_0002.like IN ROW EXCLUSIVE MODE");
+            Future<DeployReport> deploying =
+                    threads.submit(() -> fixture.deploy(more, List.of(target), fixture.settings()));
+            awaitLocks("locktype = 'advisory' AND NOT granted");
+            Future<Boolean> reading = threads.submit(() -> statement.execute("SELECT count(*) FROM shard_0002.photo"));
+            awaitLocks("locktype = 'relation' AND NOT granted");
+
+            gates.execute("SELECT pg_advisory_unlock(7)"); // Now the deployment waits for the application, too.
+
+            assertThat(reading.get()).isTrue();
+            application.commit();
+            assertThat(deploying.get().isComplete()).isTrue();
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private void awaitLocks(String which) {
+        String count =
+                "SELECT count(*) FROM pg_locks WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND ";
+        await().atMost(Duration.ofMinutes(1))
+                .pollInterval(Duration.ofMillis(5))
+                .until(() -> !fixture.text(2, count + which).equals("0"));
     }
 
     @Test
