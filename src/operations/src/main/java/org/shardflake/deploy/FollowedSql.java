@@ -52,6 +52,7 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
             "view",
             "function",
             "procedure",
+            "aggregate",
             "trigger",
             "constraint",
             "type",
@@ -60,7 +61,7 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
             "statistics",
             "sequence");
     private static final Set<String> ALTERED =
-            Set.of("index", "view", "function", "procedure", "policy", "statistics", "trigger");
+            Set.of("index", "view", "function", "procedure", "aggregate", "policy", "statistics", "trigger");
     private static final Set<String> COLUMN_SETTINGS = Set.of("default", "statistics", "storage", "compression", "(");
     private static final Set<String> IN_CASTS = Set.of(":", "::", "(", ")", ",", ".", "[", "]");
     private static final Set<String> LITERALS = Set.of("true", "false", "null");
@@ -273,6 +274,7 @@ record FollowedSql(Order order, Optional<Refusal> refusal) {
                     "materialized",
                     "function",
                     "procedure",
+                    "aggregate",
                     "trigger",
                     "type",
                     "domain",
