@@ -8,7 +8,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -21,7 +20,7 @@ final class FollowedDeployments {
 
     private FollowedDeployments() {}
 
-    /** Gives way before PostgreSQL ends the application's transaction in a deadlock, which it does after a second. */
+    /** The usual settings, with more tries. */
     static DeploySettings settings(Path directory, int tries) {
         DeploySettings usual = DeploySettings.defaults(directory);
         return new DeploySettings(
@@ -29,7 +28,7 @@ final class FollowedDeployments {
                 usual.contexts(),
                 usual.labels(),
                 usual.parameters(),
-                Duration.ofMillis(300),
+                usual.lockTimeout(),
                 usual.statementTimeout(),
                 tries,
                 usual.connections(),
