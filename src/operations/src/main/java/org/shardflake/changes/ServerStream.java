@@ -122,8 +122,16 @@ public final class ServerStream {
                 ChangeStream.SLOT_PREFIX);
     }
 
-    /** An obstacle to moving shards with their changes, and the remedy. */
-    public record Obstacle(String what, Advice remedy) {}
+    /**
+     * An obstacle to moving shards with their changes, and the remedy.
+     *
+     * @param isSlot whether it is a reader's missing slot, which a standby cannot have
+     */
+    public record Obstacle(String what, Advice remedy, boolean isSlot) {
+        Obstacle(String what, Advice remedy) {
+            this(what, remedy, false);
+        }
+    }
 
     /** Finds the obstacle, if any, that would keep changes from following shards to another server and to all readers here. */
     public Optional<Obstacle> obstacle(ServerStream target) throws SQLException {
@@ -144,7 +152,8 @@ public final class ServerStream {
                                 .formatted(target.name, reader.slot()),
                         Advice.of(
                                 "start the reader, which creates the slot there, or create it; if the reader is gone for good, drop its slot on %s",
-                                name)));
+                                name),
+                        true));
             }
         }
         for (ServerStream side : List.of(this, target)) {

@@ -505,11 +505,18 @@ public final class Preflight {
     private void checkChangeStream() throws SQLException {
         ServerStream left = new ServerStream(source.name(), from);
         Optional<ServerStream.Obstacle> obstacle = left.obstacle(new ServerStream(target.name(), to));
+        // A standby gets the slots of readers when it is promoted, and no shard is cut over before.
+        boolean isLater =
+                obstacle.isPresent() && obstacle.get().isSlot() && Sql.isTrue(to, "SELECT pg_is_in_recovery()");
         add(
                 "change-stream",
-                obstacle.isEmpty() ? Outcome.OK : Outcome.FAILED,
+                obstacle.isEmpty() ? Outcome.OK : isLater ? Outcome.WARNING : Outcome.FAILED,
                 obstacle.map(ServerStream.Obstacle::what).orElse(left.isThere() ? "follows" : "none"),
-                obstacle.map(ServerStream.Obstacle::remedy).orElse(Advice.of("")));
+                isLater
+                        ? Advice.of(
+                                "when %s is promoted, start the reader, which creates the slot there, or create it; no shard is cut over before, and if the split stops for it, run the same command again",
+                                target.name())
+                        : obstacle.map(ServerStream.Obstacle::remedy).orElse(Advice.of("")));
     }
 
     /** Compares the schemas that the shards would get on the target with the source's, and finds objects that are not carried. */
