@@ -99,8 +99,11 @@ class DebeziumIT {
     private void kill() {
         try {
             long before = applied();
+            long until = System.nanoTime() + TimeUnit.MINUTES.toNanos(5);
             while (applied() < before + 100) {
-                assertThat(consumer.isAlive()).as(log()).isTrue();
+                assertThat(consumer.isAlive() && System.nanoTime() < until)
+                        .as(log())
+                        .isTrue();
                 TimeUnit.MILLISECONDS.sleep(50);
             }
             consumer.destroyForcibly().waitFor();

@@ -27,8 +27,9 @@ import org.shardflake.cdc.ShardOrder;
 import org.shardflake.move.AccountShards;
 
 /**
- * Has what was read of all shards, with the shard as a column, and how far that is. It applies each change once, by its identity, and refuses one that
- * does not fit the row as it is: an update of a row that is not there, or that was made of another state of it. For one thread at a time.
+ * A plain database with the rows of all shards, the shard as a column, and the state of its consumer. It applies each change once, by its identity, and refuses
+ * an insert of a row that is there, an update or deletion of one that is not, and an update of an account in another state. Consumers that are killed
+ * open it again. For one thread at a time.
  */
 final class PlainDatabase {
 
