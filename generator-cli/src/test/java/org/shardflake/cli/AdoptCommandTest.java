@@ -105,6 +105,12 @@ class AdoptCommandTest {
         return installation.launch(arguments.toArray(String[]::new));
     }
 
+    private Result run(String table, String... options) {
+        List<String> arguments = new ArrayList<>(List.of("run", "--table=" + table));
+        arguments.addAll(List.of(options));
+        return adopt(arguments.toArray(String[]::new));
+    }
+
     private String shards(String sql) throws SQLException {
         List<String> all = new ArrayList<>();
         for (int server = 0; server < 2; server++) {
@@ -207,12 +213,12 @@ class AdoptCommandTest {
         String checks =
                 "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'SHARD.photo'::regclass AND conname = 'id_of_shard'";
         assertThat(shards(checks)).doesNotContain("true");
-        Result dryRun = adopt("old.photo", "--key=uid", "--dry-run");
+        Result dryRun = run("old.photo", "--key=uid", "--dry-run");
         assertThat(dryRun.out() + dryRun.err())
                 .contains("the check that id contains the shard is lifted for photo, since old ids do not contain it");
         assertThat(shards(checks)).doesNotContain("true");
 
-        assertThat(adopt("old.photo", "--key=uid").exitCode()).isZero();
+        assertThat(run("old.photo", "--key=uid").exitCode()).isZero();
 
         assertThat(shards(checks)).isEqualTo(String.join(",", Collections.nCopies(8, "CHECK (true)")));
         assertThat(installation.launch("schema", "check").exitCode()).isZero();
@@ -224,7 +230,7 @@ class AdoptCommandTest {
         assumeFalse(silencesForeignKeys());
         onAllShards("ALTER TABLE %1$s.likes ADD FOREIGN KEY (photo_id) REFERENCES %1$s.photo (id)");
 
-        Result refused = adopt("old.photo", "--key=uid");
+        Result refused = run("old.photo", "--key=uid");
 
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(4);
         assertThat(refused.err()).contains("this role may not set session_replication_role on db1");
@@ -233,13 +239,13 @@ class AdoptCommandTest {
 
     @Test
     void bringsRowsWithTheirIdsToTheirShards() throws SQLException {
-        Result adopted = adopt("old.photo", "--key=uid", "--finish", "--yes");
+        Result adopted = run("old.photo", "--key=uid", "--finish", "--yes");
 
         assertThat(adopted)
                 .isEqualTo(new Result(
                         0, """
-                copied 1,000 rows of old.photo into photo of 8 shards, and 0 changes since; 1,000 rows compared, all equal
-                old.photo no longer takes writes
+                TABLE      INTO   STATE     COPIED  CHANGES  COMPARED
+                old.photo  photo  finished  1,000   0        1,000
                 """, "old.photo is closed to writes; copying the last changes, then comparing\n"));
         assertThat(shardRows("photo")).isEqualTo(1000);
         assertThat(shards("SELECT id::text FROM SHARD.photo WHERE uid - 8 * floor(uid / 8.0) <> NUMBER"))
@@ -254,23 +260,23 @@ class AdoptCommandTest {
                 .hasMessageContaining("DELETE of table old.photo is refused: its rows live in shards now");
         assertThatThrownBy(() -> installation.execute(OLD, "TRUNCATE old.photo"))
                 .hasMessageContaining("TRUNCATE of table old.photo is refused");
-        assertThat(adopt("old.photo", "--key=uid").out()).isEqualTo("old.photo was adopted before; nothing to do\n");
-        assertThat(adopt("old.photo", "--key=uid", "--cancel", "--yes").err())
+        assertThat(run("old.photo", "--key=uid").out()).endsWith("old.photo  photo  finished  1,000   0\n");
+        assertThat(run("old.photo", "--key=uid", "--cancel", "--yes").err())
                 .startsWith("error: old.photo has been adopted, and the shards may have newer rows\nhint: ");
-        assertThat(adopt("old.photo", "--key=uid", "--reopen").exitCode()).isZero();
+        assertThat(run("old.photo", "--key=uid", "--reopen").exitCode()).isZero();
         installation.execute(OLD, "DELETE FROM old.photo WHERE id = 7");
-        assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").out())
-                .contains("and 1 change since; 999 rows compared");
+        assertThat(run("old.photo", "--key=uid", "--finish", "--yes").out())
+                .containsPattern(" finished +1,000 +1 +999\n");
         installation.execute(0, "INSERT INTO shard_0003.photo (uid, slug) VALUES (3, 'new')");
-        assertThat(adopt("old.photo", "--key=uid", "--reopen").exitCode()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(run("old.photo", "--key=uid", "--reopen").exitCode()).isEqualTo(ExitCodes.VERIFICATION);
         installation.execute(OLD, "ALTER TABLE old.photo DISABLE TRIGGER shardflake_adopt_closed");
-        assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").err())
+        assertThat(run("old.photo", "--key=uid", "--finish", "--yes").err())
                 .startsWith("error: old.photo was adopted, and has been made to take writes again by other means\n");
     }
 
     @Test
     void newIdsComeAfterOldOnes() throws SQLException {
-        adopt("old.photo", "--key=uid", "--finish", "--yes");
+        run("old.photo", "--key=uid", "--finish", "--yes");
 
         installation.execute(0, "INSERT INTO shard_0003.photo (uid, slug) VALUES (3, 'new')");
 
@@ -278,18 +284,6 @@ class AdoptCommandTest {
                 .isEqualTo("new");
         assertThat(installation.query(0, "SELECT shardflake.id_shard(max(id)) FROM shard_0003.photo"))
                 .isEqualTo("3");
-    }
-
-    @Test
-    @Tag("full")
-    void aTableOfManyKeyColumnsAndJson() throws SQLException {
-        onAllShards("ALTER TABLE %s.likes DROP CONSTRAINT IF EXISTS likes_photo_id_fkey");
-        Result adopted = adopt("old.likes", "--key=uid", "--batch=7", "--finish", "--yes", "-o", "json");
-
-        assertThat(adopted.out()).isEqualTo("""
-                {"table":"old.likes","into":"likes","state":"finished","shards":8,"copied":500,"changes":0,"compared":500}
-                """);
-        assertThat(shardRows("likes")).isEqualTo(500);
     }
 
     /** With the options of the other commands, as people type them. */
@@ -314,15 +308,17 @@ class AdoptCommandTest {
 
     @Test
     void whatChangesIsBroughtOver() throws Exception {
-        assertThat(adopt("old.photo", "--key=uid").out()).isEqualTo("""
-                copied 1,000 rows of old.photo into photo of 8 shards, and 0 changes since
+        assertThat(run("old.photo", "--key=uid").out()).isEqualTo("""
+                TABLE      INTO   STATE      COPIED  CHANGES  COMPARED
+                old.photo  photo  following  1,000   0
+
                 when the application is ready to write to the shards, add --finish
                 """);
         assertThat(installation.launch("adopt", "status").out())
                 .startsWith("TABLE      INTO   STATE")
                 .contains("\nold.photo  photo  ")
                 .endsWith(
-                        "\nto continue: shardflake adopt run --plan FILE --from URL, or shardflake adopt TABLE --from URL; with --finish to end it, with --cancel to give it up\n");
+                        "\nto continue: shardflake adopt run --plan FILE --from URL, or shardflake adopt run --table TABLE --from URL; with --finish to end it, with --cancel to give it up\n");
         statusShowsWhatWasAskedFor();
         installation.execute(OLD, """
                 INSERT INTO old.photo (uid, slug) VALUES (3, 'inserted');
@@ -334,85 +330,22 @@ class AdoptCommandTest {
                 INSERT INTO old.photo (id, uid, slug) VALUES (6000, 1, 'short'); DELETE FROM old.photo WHERE id = 6000;
                 """);
 
-        Result finished = adopt("old.photo", "--key=uid", "--finish", "--yes", "-o", "json");
+        Result finished = run("old.photo", "--key=uid", "--finish", "--yes", "-o", "json");
 
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
         assertThat(finished.out()).contains("\"state\":\"finished\"", "\"changes\":11,\"compared\":1000");
         assertThat(installation.launch("adopt", "status").out()).isEqualTo("no adoption is in progress\n");
-        assertThat(installation.launch("adopt", "old.photo").err()).startsWith("error: missing: --from URL\n");
+        assertThat(installation.launch("adopt", "old.photo").err())
+                .isEqualTo("error: unknown command \"old.photo\"\nhint: see shardflake adopt --help\n");
         assertThat(shards("SELECT id || ' in ' || NUMBER FROM SHARD.photo WHERE id IN (11, 12, 13, 5000, 6000)"))
                 .isEqualTo("12 in 5,5000 in 5");
-    }
-
-    /** Nothing may be lost, whatever is written and wherever the run stops. */
-    @Test
-    @Tag("full")
-    void underLoadAndWithRunsThatFail() throws Exception {
-        AtomicBoolean stop = new AtomicBoolean();
-        ExecutorService threads = Executors.newFixedThreadPool(4);
-        List<Future<Integer>> writers = new ArrayList<>();
-        for (int writer = 0; writer < 4; writer++) {
-            int seed = writer;
-            writers.add(threads.submit(() -> write(new Random(seed), stop)));
-        }
-        onAllShards("ALTER TABLE %s.photo ADD CONSTRAINT refuses CHECK (id <> 700)");
-        Result failed = adopt("old.photo", "--key=uid", "--batch=100");
-        assertThat(failed.exitCode()).as(failed.toString()).isEqualTo(ExitCodes.FAILURE);
-        assertThat(failed.err()).contains("violates check constraint \"refuses\"");
-        onAllShards("ALTER TABLE %s.photo DROP CONSTRAINT refuses");
-
-        Result followed = adopt("old.photo", "--key=uid", "--batch=100");
-        assertThat(followed.exitCode()).as(followed.toString()).isZero();
-        Thread.sleep(500);
-        Result finished = adopt("old.photo", "--key=uid", "--batch=100", "--finish", "--yes");
-        stop.set(true);
-        int written = 0;
-        for (Future<Integer> writer : writers) {
-            written += writer.get();
-        }
-        threads.shutdown();
-
-        assertThat(finished.exitCode()).as(finished.toString()).isZero();
-        assertThat(written).isPositive();
-        assertThat(shardRows("photo"))
-                .isEqualTo(Long.parseLong(installation.query(OLD, "SELECT count(*) FROM old.photo")));
-        System.out.printf("adopted under load: %,d writes before the table was closed%n", written);
-    }
-
-    /** Until the table takes no more writes. Returns how many it took. */
-    private int write(Random random, AtomicBoolean stop) throws SQLException, InterruptedException {
-        int written = 0;
-        try (Connection connection = postgres.database(OLD).connect();
-                Statement statement = connection.createStatement()) {
-            while (!stop.get()) {
-                int id = random.nextInt(1, 1200);
-                String slug = "'%s %s'".formatted(id, random.nextInt(1_000_000_000));
-                statement.execute(
-                        switch (random.nextInt(4)) {
-                            case 0 ->
-                                "INSERT INTO old.photo (id, uid, slug) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
-                                        .formatted(id, random.nextInt(50), slug);
-                            case 1 -> "UPDATE old.photo SET uid = %s WHERE id = %s".formatted(random.nextInt(50), id);
-                            case 2 -> "UPDATE old.photo SET title = %s WHERE id = %s".formatted(slug, id);
-                            default -> id % 5 == 0 && id != 700 ? "DELETE FROM old.photo WHERE id = " + id : "SELECT 1";
-                        });
-                written++;
-                // Without a rest the journal grows about as fast as it is read.
-                Thread.sleep(1);
-            }
-        } catch (SQLException e) {
-            if (!"SF001".equals(e.getSQLState())) {
-                throw e;
-            }
-        }
-        return written;
     }
 
     @Test
     void aDryRunChangesNothing() throws SQLException {
         installation.execute(OLD, "ANALYZE old.photo");
 
-        assertThat(adopt("old.photo", "--key=uid", "--dry-run"))
+        assertThat(run("old.photo", "--key=uid", "--dry-run"))
                 .isEqualTo(new Result(0, """
                 about 1,000 rows of old.photo would go into photo of 8 shards
                 columns: id, uid, slug, title, extra
@@ -426,33 +359,13 @@ class AdoptCommandTest {
     }
 
     @Test
-    void cancelLeavesNoTrace() throws SQLException {
-        adopt("old.photo", "--key=uid");
-
-        assertThat(adopt("old.photo", "--key=uid", "--cancel").err()).isEqualTo("""
-                error: cannot ask whether to remove all rows of old.photo from the shards: there is no terminal
-                hint: add --yes; the table itself keeps all of them
-                """);
-        assertThat(adopt("old.photo", "--key=uid", "--cancel", "--yes"))
-                .isEqualTo(new Result(0, "cancelled: the shards have no rows of old.photo, which is unchanged\n", ""));
-        assertThat(shardRows("photo")).isZero();
-        assertThat(installation.query(OLD, "SELECT to_regnamespace('shardflake_adopt')"))
-                .isEqualTo("null");
-        assertThat(installation.query(OLD, "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'old.photo'::regclass"))
-                .isEqualTo("0");
-        assertThat(adopt("old.photo", "--key=uid", "--cancel", "--yes").err())
-                .isEqualTo(
-                        "error: old.photo is not being adopted\nhint: begin with shardflake adopt old.photo --from URL\n");
-    }
-
-    @Test
     void rowsThatDifferAreFoundAndTheTableIsOpenAgain() throws SQLException {
-        adopt("old.photo", "--key=uid");
+        run("old.photo", "--key=uid");
         installation.execute(
                 0, "UPDATE shard_0003.photo SET title = 'tampered' WHERE id = (SELECT min(id) FROM shard_0003.photo)");
         installation.execute(1, "DELETE FROM shard_0004.photo WHERE id = (SELECT min(id) FROM shard_0004.photo)");
 
-        Result finished = adopt("old.photo", "--key=uid", "--finish", "--yes");
+        Result finished = run("old.photo", "--key=uid", "--finish", "--yes");
 
         assertThat(finished.exitCode()).isEqualTo(ExitCodes.VERIFICATION);
         assertThat(finished.err())
@@ -466,14 +379,14 @@ class AdoptCommandTest {
     @Test
     @Tag("full")
     void aValueThatWentFromRowToRowIsNoClash() throws SQLException {
-        adopt("old.photo", "--key=uid");
+        run("old.photo", "--key=uid");
         installation.execute(OLD, "UPDATE old.photo SET slug = 'taken' WHERE id = 1");
         installation.execute(OLD, "UPDATE old.photo SET title = 'again' WHERE id > 900");
         installation.execute(OLD, "UPDATE old.photo SET uid = 3 WHERE id IN (1, 2)");
         installation.execute(OLD, "UPDATE old.photo SET slug = 'free' WHERE id = 2");
         installation.execute(OLD, "UPDATE old.photo SET slug = 'photo 2' WHERE id = 1");
 
-        Result finished = adopt("old.photo", "--key=uid", "--batch=2", "--finish", "--yes");
+        Result finished = run("old.photo", "--key=uid", "--batch=2", "--finish", "--yes");
 
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
         assertThat(shards("SELECT id || slug FROM SHARD.photo WHERE id IN (1, 2)"))
@@ -487,7 +400,7 @@ class AdoptCommandTest {
         ExecutorService threads = Executors.newSingleThreadExecutor();
         Future<Integer> writer = threads.submit(() -> append(stop));
 
-        Result finished = adopt("old.photo", "--key=uid", "--batch=200", "--finish", "--yes");
+        Result finished = run("old.photo", "--key=uid", "--batch=200", "--finish", "--yes");
 
         stop.set(true);
         assertThat(writer.get()).isPositive();
@@ -514,12 +427,12 @@ class AdoptCommandTest {
     @Test
     @Tag("full")
     void whatCannotBeFinishedIsOpenAgain() throws SQLException {
-        adopt("old.photo", "--key=uid");
+        run("old.photo", "--key=uid");
         installation.execute(OLD, "UPDATE old.photo SET title = 'last' WHERE uid = 2");
         installation.execute(0, "SELECT shardflake.fence_shard(2)");
 
         // The change of a fenced shard is met before the table is closed, so it never is.
-        assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").exitCode())
+        assertThat(run("old.photo", "--key=uid", "--finish", "--yes").exitCode())
                 .isEqualTo(ExitCodes.FAILURE);
         installation.execute(OLD, "UPDATE old.photo SET title = 'open' WHERE id = 1");
         installation.execute(0, "SELECT shardflake.unfence_shard(2)");
@@ -528,10 +441,11 @@ class AdoptCommandTest {
                 UPDATE shardflake_adopt.adoption SET state = 'CLOSED';
                 ALTER TABLE old.photo ENABLE ALWAYS TRIGGER shardflake_adopt_closed
                 """);
-        assertThat(adopt("old.photo", "--key=uid").out()).contains("it is closed to writes, since --finish was killed");
-        assertThat(adopt("old.photo", "--key=uid", "--reopen").exitCode()).isZero();
+        assertThat(run("old.photo", "--key=uid").out())
+                .contains("closed tables take no writes, since --finish was killed");
+        assertThat(run("old.photo", "--key=uid", "--reopen").exitCode()).isZero();
         installation.execute(OLD, "UPDATE old.photo SET title = 'open' WHERE id = 2");
-        assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").exitCode())
+        assertThat(run("old.photo", "--key=uid", "--finish", "--yes").exitCode())
                 .isZero();
     }
 
@@ -558,16 +472,14 @@ class AdoptCommandTest {
                 CREATE TABLE "odd" ("Key" text, "n$note$" integer, d public.label, m public.feeling, f float8, t timestamptz, b bytea, a text[],
                     doubled integer, halved integer GENERATED ALWAYS AS ("n$note$" / 2) STORED, PRIMARY KEY ("Key", "n$note$"));
                 """, "--allow-public");
-        String[] command = {"old.\"Odd \"\"Table\"", "--key=Key", "--into=odd", "--batch=5"};
+        String table = "old.\"Odd \"\"Table\"";
 
-        Result copied = adopt(command);
+        Result copied = run(table, "--key=Key", "--into=odd", "--batch=5");
         assertThat(copied.exitCode()).as(copied.toString()).isZero();
         installation.execute(OLD, """
                 DELETE FROM old."Odd ""Table" WHERE "n$note$" = 3; UPDATE old."Odd ""Table" SET "Key" = "Key" || '!' WHERE "n$note$" = 4
                 """);
-        List<String> finish = new ArrayList<>(List.of(command));
-        finish.addAll(List.of("--finish", "--yes"));
-        Result finished = adopt(finish.toArray(String[]::new));
+        Result finished = run(table, "--key=Key", "--into=odd", "--batch=5", "--finish", "--yes");
 
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
         assertThat(shardRows("odd")).isEqualTo(56);
@@ -583,7 +495,7 @@ class AdoptCommandTest {
     private static final String ROWS = "SELECT 'NUMBER ' || p::text FROM SHARD.photo p";
 
     private Result cancel() {
-        return adopt("old.photo", "--key=uid", "--cancel", "--yes");
+        return run("old.photo", "--key=uid", "--cancel", "--yes");
     }
 
     @Test
@@ -594,24 +506,36 @@ class AdoptCommandTest {
                 1,
                 "ALTER TABLE shard_0006.photo DROP CONSTRAINT id_of_shard, ADD CONSTRAINT id_of_shard CHECK ((id >> 10 & 8191) = 6) NOT VALID");
         String checks = shards(ID_CHECKS);
-        adopt("old.photo", "--key=uid", "--batch=300");
+        run("old.photo", "--key=uid", "--batch=300");
         installation.execute(
                 OLD, "UPDATE old.photo SET title = 'later' WHERE id < 50; DELETE FROM old.photo WHERE id > 990");
+        assertThat(run("old.photo", "--key=uid", "--cancel").err()).isEqualTo("""
+                error: cannot ask whether to remove all rows of old.photo from the shards: there is no terminal
+                hint: add --yes; the old database keeps all of them
+                """);
 
-        Result cancelled = cancel();
+        assertThat(cancel()).isEqualTo(new Result(0, """
+                        TABLE      INTO   STATE      COPIED  CHANGES  COMPARED
+                        old.photo  photo  cancelled  0       0
+                        """, ""));
 
-        assertThat(cancelled.exitCode()).as(cancelled.toString()).isZero();
         assertThat(shardRows("photo")).isZero();
+        assertThat(installation.query(OLD, "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'old.photo'::regclass"))
+                .isEqualTo("0");
+        assertThat(cancel().err())
+                .isEqualTo(
+                        "error: old.photo is not being adopted\nhint: begin with shardflake adopt run --plan FILE --from URL\n");
         assertThat(shards(ID_CHECKS)).isEqualTo(checks);
         assertThat(installation.query(OLD, "SELECT to_regnamespace('shardflake_adopt')"))
                 .isEqualTo("null");
         assertThat(installation.query(OLD, "SELECT count(*) FROM old.photo")).isEqualTo("990");
-        assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").out()).contains("990 rows compared");
+        assertThat(run("old.photo", "--key=uid", "--finish", "--yes").out())
+                .containsPattern(" finished +990 +0 +990\n");
     }
 
     @Test
     void cancelRefusesWhatOthersWroteAndNamesIt() throws SQLException {
-        adopt("old.photo", "--key=uid");
+        run("old.photo", "--key=uid");
         installation.execute(OLD, "UPDATE old.photo SET title = 'old' WHERE id = 7");
         installation.execute(0, """
                 INSERT INTO shard_0003.photo (id, uid, slug) VALUES (7777777, 3, 'new');
@@ -638,7 +562,7 @@ class AdoptCommandTest {
     @Test
     @Tag("full")
     void cancelKnowsItsRowsByTheirValuesToo() throws SQLException {
-        adopt("old.photo", "--key=uid");
+        run("old.photo", "--key=uid");
         installation.execute(OLD, "DELETE FROM shardflake_adopt.written");
         installation.execute(0, "UPDATE shard_0002.photo SET shown = false WHERE id = 2");
         String rows = shards(ROWS);
@@ -659,7 +583,7 @@ class AdoptCommandTest {
         Random random = new Random(seed);
         Set<String> others = new TreeSet<>();
         for (int turn = 0; turn < 3; turn++) {
-            adopt("old.photo", "--key=uid", "--batch=" + random.nextInt(50, 400));
+            run("old.photo", "--key=uid", "--batch=" + random.nextInt(50, 400));
             others.clear(); // as far as the old rows were brought over these
             for (int i = 0; i < 10; i++) {
                 int id = random.nextInt(1, 1001);
@@ -672,7 +596,7 @@ class AdoptCommandTest {
         }
         if (random.nextBoolean()) {
             // Without its transaction, a row is recognized only while the old table's row is equal.
-            adopt("old.photo", "--key=uid");
+            run("old.photo", "--key=uid");
             installation.execute(OLD, "DELETE FROM shardflake_adopt.written WHERE random() < 0.5");
         }
         for (int i = 0; i < random.nextInt(12); i++) {
@@ -707,14 +631,14 @@ class AdoptCommandTest {
             reader.setAutoCommit(false);
             reader.createStatement().execute("SELECT count(*) FROM shard_0005.photo");
 
-            Result failed = adopt("old.photo", "--key=uid");
+            Result failed = run("old.photo", "--key=uid");
 
             assertThat(failed.exitCode()).as(failed.toString()).isEqualTo(ExitCodes.FAILURE);
             assertThat(failed.err()).contains("lock timeout");
             assertThat(shards(ID_CHECKS)).isEqualTo(checks);
             reader.rollback();
         }
-        assertThat(adopt("old.photo", "--key=uid").exitCode()).isZero();
+        assertThat(run("old.photo", "--key=uid").exitCode()).isZero();
         assertThat(shards(ID_CHECKS)).isNotEqualTo(checks);
         // As after a kill while the checks were lifted.
         installation.execute(
@@ -726,7 +650,7 @@ class AdoptCommandTest {
 
     @Test
     void adoptionsAndMovesExcludeEachOtherByName() throws SQLException {
-        assertThat(adopt("old.photo", "--key=uid").exitCode()).isZero();
+        assertThat(run("old.photo", "--key=uid").exitCode()).isZero();
 
         for (String[] command : new String[][] {
             {"move", "start", "--shards=2", "--to=db2", "--dry-run"}, {"move", "run", "--shards=2", "--to=db2"}
@@ -744,7 +668,7 @@ class AdoptCommandTest {
         assertThat(moving.exitCode()).as(moving.toString()).isZero();
         String checks = shards(ID_CHECKS);
         for (String option : List.of("--dry-run", "--batch=100", "--finish")) {
-            Result refused = adopt("old.photo", "--key=uid", option, "--yes");
+            Result refused = run("old.photo", "--key=uid", option, "--yes");
             assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
             assertThat(refused.err()).contains("old.photo cannot be adopted during a move: move 1 from db1 to db2");
         }
@@ -753,7 +677,7 @@ class AdoptCommandTest {
                 .isEqualTo("null");
         assertThat(installation.launch("move", "cancel", "1", "--yes").exitCode())
                 .isZero();
-        assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").exitCode())
+        assertThat(run("old.photo", "--key=uid", "--finish", "--yes").exitCode())
                 .isZero();
         assertThat(installation.query(0, "SELECT count(*) FROM shardflake_catalog.adoption"))
                 .isEqualTo("0");
@@ -763,7 +687,7 @@ class AdoptCommandTest {
     void largeObjectsAreRefusedAndDoctorNamesThem() throws SQLException {
         onAllShards("ALTER TABLE %s.photo ADD picture oid");
         installation.execute(OLD, "ALTER TABLE old.photo ADD picture oid");
-        assertThat(adopt("old.photo", "--key=uid").err())
+        assertThat(run("old.photo", "--key=uid").err())
                 .contains(
                         "old.photo has columns that may refer to large objects, which would stay behind: photo.picture\nhint: ");
         assertThat(installation.launch("doctor").out())
@@ -774,13 +698,56 @@ class AdoptCommandTest {
                 UPDATE old.photo SET title = CASE WHEN id < 500 THEN lo_from_bytea(0, 'pixels')::text END
                 """);
 
-        Result refused = adopt("old.photo", "--key=uid");
+        Result refused = run("old.photo", "--key=uid");
 
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err()).contains("which would stay behind: photo.title\n");
         // A number of the house is no large object's.
         installation.execute(OLD, "UPDATE old.photo SET title = id");
-        assertThat(adopt("old.photo", "--key=uid").exitCode()).isZero();
+        assertThat(run("old.photo", "--key=uid").exitCode()).isZero();
+    }
+
+    @Test
+    void aTableThatComesAfterShardsHaveLeftIsBroughtWhole() throws SQLException {
+        Result left = adopt("cutover", "--table=old.photo", "--key=uid", "--shards=0-1", "--yes");
+        assertThat(left.exitCode()).as(left.toString()).isZero();
+        onAllShards("ALTER TABLE %s.likes DROP CONSTRAINT IF EXISTS likes_photo_id_fkey");
+        String[] likes = {"--table=old.likes", "--key=uid", "--shards=2", "--yes"};
+
+        assertThat(run("old.likes", "--key=uid").exitCode()).isZero();
+        assertThat(shardRows("likes")).isEqualTo(500);
+        Result refused = adopt("cutover", likes[0], likes[1], likes[2], likes[3]);
+
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(refused.err())
+                .contains(
+                        "shards 0,1 had left the old database before the adoption of old.likes began",
+                        "shardflake adopt run --table old.likes --from URL --finish");
+        installation.execute(OLD, "DELETE FROM old.likes WHERE uid = 8");
+        Result finished = run("old.likes", "--key=uid", "--finish", "--yes");
+        assertThat(finished.exitCode()).as(finished.toString()).isZero();
+        assertThat(installation.query(0, "SELECT count(*) FROM shard_0000.likes"))
+                .isEqualTo(installation.query(OLD, "SELECT count(*) FROM old.likes WHERE uid % 8 = 0"));
+        assertThat(shardRows("likes")).isEqualTo(490);
+    }
+
+    /** Named one after the other, without their keys: the shards say them. */
+    @Test
+    void tablesThatSayTheirKeysAreFinishedTogether() throws SQLException {
+        onAllShards("COMMENT ON COLUMN %1$s.photo.uid IS 'shard key'; COMMENT ON COLUMN %1$s.likes.uid IS 'shard key'");
+        onAllShards("ALTER TABLE %s.likes DROP CONSTRAINT IF EXISTS likes_photo_id_fkey");
+
+        Result finished = run("old.photo", "--table=old.likes", "--finish", "--yes");
+
+        assertThat(finished)
+                .isEqualTo(new Result(
+                        0,
+                        """
+                        TABLE      INTO   STATE     COPIED  CHANGES  COMPARED
+                        old.photo  photo  finished  1,000   0        1,000
+                        old.likes  likes  finished  500     0        500
+                        """,
+                        "each of the 2 tables is closed to writes; copying the last changes, then comparing\n"));
     }
 
     /** The likes have the key of who likes, so many of their photos are in other shards. */
@@ -788,11 +755,11 @@ class AdoptCommandTest {
     void brokenForeignKeysAreNamedByTheTableThatIsFinishedLast() throws SQLException {
         assumeTrue(silencesForeignKeys());
         String broken = "foreign key likes_photo_id_fkey of likes to photo: ";
-        adopt("old.photo", "--key=uid");
-        Result first = adopt("old.likes", "--key=uid", "--finish", "--yes");
+        run("old.photo", "--key=uid");
+        Result first = run("old.likes", "--key=uid", "--finish", "--yes");
         assertThat(first.exitCode()).as(first.toString()).isZero();
 
-        Result last = adopt("old.photo", "--key=uid", "--finish", "--yes");
+        Result last = run("old.photo", "--key=uid", "--finish", "--yes");
 
         assertThat(last.exitCode()).as(last.toString()).isEqualTo(ExitCodes.VERIFICATION);
         assertThat(last.err())
@@ -804,7 +771,7 @@ class AdoptCommandTest {
         // One that is to hold for new rows only keeps nobody from finishing.
         onAllShards(
                 "ALTER TABLE %1$s.likes DROP CONSTRAINT likes_photo_id_fkey, ADD CONSTRAINT likes_photo_id_fkey FOREIGN KEY (photo_id) REFERENCES %1$s.photo NOT VALID");
-        Result finished = adopt("old.photo", "--key=uid", "--finish", "--yes");
+        Result finished = run("old.photo", "--key=uid", "--finish", "--yes");
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
         assertThat(finished.err()).contains("warning: NOT VALID, and broken: " + broken);
     }
@@ -813,7 +780,7 @@ class AdoptCommandTest {
     @Tag("full")
     void cancelKeepsRowsThatOthersReferTo() throws SQLException {
         assumeTrue(silencesForeignKeys());
-        adopt("old.photo", "--key=uid");
+        run("old.photo", "--key=uid");
         installation.execute(0, "INSERT INTO shard_0003.likes SELECT id, 3, now() FROM shard_0003.photo LIMIT 1");
 
         Result refused = cancel();
@@ -831,25 +798,42 @@ class AdoptCommandTest {
                 ALTER TABLE old.photo DROP words, ADD words integer;
                 UPDATE old.photo SET words = CASE id WHEN 8 THEN 1000 ELSE length(title) END
                 """);
-        Result adopted = adopt("old.photo", "--key=uid", "--dry-run");
+        Result adopted = run("old.photo", "--key=uid", "--dry-run");
         assertThat(adopted.out()).contains("the shards compute words themselves");
 
-        Result differs = adopt("old.photo", "--key=uid", "--finish", "--yes");
+        Result differs = run("old.photo", "--key=uid", "--finish", "--yes");
 
         assertThat(differs.exitCode()).as(differs.toString()).isEqualTo(ExitCodes.VERIFICATION);
         assertThat(differs.err()).contains("differ in 1 shard: shard 0 has other values", "only words differs");
         installation.execute(OLD, "UPDATE old.photo SET words = length(title) WHERE id = 8");
-        assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").exitCode())
+        assertThat(run("old.photo", "--key=uid", "--finish", "--yes").exitCode())
                 .isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--key=uid, 'missing: --plan FILE, or --table TABLE'",
+        "--plan=a.yaml --table=photo, --plan and --table exclude each other",
+        "--plan=a.yaml --into=photo, '--key and --into go with --table: a plan says them for each of its tables'",
+        "--table=photo --table=likes --into=photo, --into is for one --table",
+    })
+    void tablesComeFromAPlanOrByTheirNames(String options, String message) {
+        List<String> arguments = new ArrayList<>(List.of("run"));
+        arguments.addAll(List.of(options.split(" ")));
+
+        Result refused = adopt(arguments.toArray(String[]::new));
+
+        assertThat(refused.exitCode()).isEqualTo(ExitCodes.USAGE);
+        assertThat(refused.err()).startsWith("error: " + message + "\n");
     }
 
     @Test
     void anotherInstallationIsRefused() throws SQLException {
-        adopt("old.photo", "--key=uid");
+        run("old.photo", "--key=uid");
         installation.execute(OLD, "UPDATE shardflake_adopt.adoption SET installation = gen_random_uuid()");
 
         for (String action : List.of("--finish", "--cancel", "--reopen")) {
-            assertThat(adopt("old.photo", "--key=uid", action, "--yes").err())
+            assertThat(run("old.photo", "--key=uid", action, "--yes").err())
                     .startsWith(
                             "error: old.photo is being adopted into the shards of another installation\nhint: name that one's catalog");
         }
@@ -858,11 +842,11 @@ class AdoptCommandTest {
 
     @Test
     void anotherKeyOrAnotherTableIsAnotherAdoption() {
-        adopt("old.photo", "--key=uid");
+        run("old.photo", "--key=uid");
 
-        assertThat(adopt("old.photo", "--key=id").err()).isEqualTo("""
+        assertThat(run("old.photo", "--key=id").err()).isEqualTo("""
                 error: old.photo is being adopted into photo by its uid, over 8 shards
-                hint: continue with these, or cancel with these first, by the command that began it: shardflake adopt run --plan FILE --from URL or shardflake adopt old.photo --from URL
+                hint: continue with these, or cancel with these first, by the command that began it: shardflake adopt run --plan FILE --from URL or shardflake adopt run --table old.photo --from URL
                 """);
     }
 
@@ -870,13 +854,13 @@ class AdoptCommandTest {
     void aShardThatIsMovingTakesNoRows() throws SQLException {
         installation.execute(0, "SELECT shardflake.fence_shard(2)");
 
-        Result refused = adopt("old.photo", "--key=uid");
+        Result refused = run("old.photo", "--key=uid");
 
         assertThat(refused.exitCode()).isEqualTo(ExitCodes.FAILURE);
         assertThat(refused.err())
                 .startsWith("error: shard 2 on db1 is being moved, or has moved; run it again when that is done\n");
         installation.execute(0, "SELECT shardflake.unfence_shard(2)");
-        assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").exitCode())
+        assertThat(run("old.photo", "--key=uid", "--finish", "--yes").exitCode())
                 .isZero();
     }
 
@@ -904,7 +888,7 @@ class AdoptCommandTest {
             throws SQLException {
         installation.execute(OLD, change);
 
-        Result refused = adopt(table, "--key=" + key);
+        Result refused = run(table, "--key=" + key);
 
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err()).contains(message).contains("\nhint: ");
@@ -916,7 +900,7 @@ class AdoptCommandTest {
     void shardsWithRowsAreNotOverwritten() throws SQLException {
         installation.execute(1, "INSERT INTO shard_0005.photo (uid, slug) VALUES (5, 'mine')");
 
-        assertThat(adopt("old.photo", "--key=uid").err()).isEqualTo("""
+        assertThat(run("old.photo", "--key=uid").err()).isEqualTo("""
                 error: photo has rows in 1 shard on db2 already, shard 5 for one
                 hint: adopted rows might replace them; empty these tables first
                 """);
@@ -956,18 +940,18 @@ class AdoptCommandTest {
     void bringsColumnsOfTypesThatAreTheShardsOwn() throws SQLException, IOException {
         makeVisits();
 
-        assertThat(adopt("old.visit", "--key=uid", "--dry-run").exitCode()).isZero();
-        Result copied = adopt("old.visit", "--key=uid");
+        assertThat(run("old.visit", "--key=uid", "--dry-run").exitCode()).isZero();
+        Result copied = run("old.visit", "--key=uid");
         assertThat(copied.exitCode()).as(copied.toString()).isZero();
         installation.execute(OLD, """
                 SET search_path = old;
                 UPDATE visit SET m = 'sad', ps = NULL, y = 2000 WHERE id %% 5 = 0;
                 DELETE FROM visit WHERE id %% 7 = 0
                 """.replace("%%", "%"));
-        Result finished = adopt("old.visit", "--key=uid", "--finish", "--yes");
+        Result finished = run("old.visit", "--key=uid", "--finish", "--yes");
 
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
-        assertThat(finished.out()).contains("172 rows compared, all equal");
+        assertThat(finished.out()).endsWith(" 172\n");
         assertThat(shards("SELECT concat_ws('|', m, ms, y, ys, p, ps, s, plain) FROM SHARD.visit WHERE id = 8"))
                 .isEqualTo(
                         "happy|{sad,\"so so\",happy}|1908|{1901,NULL,1908}|(\"at, \"\"8\",\"(8,1)\",happy)|{\"(a,,\\\"so so\\\")\",NULL}|[2025-01-01,2025-01-02)|x");
@@ -990,15 +974,15 @@ class AdoptCommandTest {
                 CREATE TABLE feeling (uid bigint, m mood, note text, PRIMARY KEY (uid, m));
                 INSERT INTO feeling SELECT n, m, 'x' FROM generate_series(1, 50) n, unnest(enum_range(NULL::mood)) m
                 """);
-        Result copied = adopt("old.feeling", "--key=uid");
+        Result copied = run("old.feeling", "--key=uid");
         assertThat(copied.exitCode()).as(copied.toString()).isZero();
         installation.execute(
                 OLD, "UPDATE old.feeling SET note = 'y' WHERE m = 'sad'; DELETE FROM old.feeling WHERE uid = 3");
 
-        Result finished = adopt("old.feeling", "--key=uid", "--finish", "--yes");
+        Result finished = run("old.feeling", "--key=uid", "--finish", "--yes");
 
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
-        assertThat(finished.out()).contains("98 rows compared, all equal");
+        assertThat(finished.out()).endsWith(" 98\n");
     }
 
     @ParameterizedTest
@@ -1015,7 +999,7 @@ class AdoptCommandTest {
         makeVisits();
         installation.execute(OLD, change);
 
-        Result result = adopt("old.visit", "--key=uid", "--dry-run");
+        Result result = run("old.visit", "--key=uid", "--dry-run");
 
         assertThat(result.exitCode()).as(result.toString()).isEqualTo(4);
         assertThat(result.err()).contains(reason);

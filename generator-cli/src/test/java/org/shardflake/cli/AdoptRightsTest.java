@@ -92,7 +92,8 @@ class AdoptRightsTest {
                 }
                 String all = installation.everything(OLD);
 
-                Cli.Result refused = installation.launch("adopt", "old.photo", "--key=uid", "--from=" + from);
+                Cli.Result refused =
+                        installation.launch("adopt", "run", "--table=old.photo", "--key=uid", "--from=" + from);
 
                 assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
                 for (Right right : RIGHTS) {
@@ -107,12 +108,12 @@ class AdoptRightsTest {
                 }
                 assertThat(installation.everything(OLD)).isEqualTo(all);
             }
-            Cli.Result done =
-                    installation.launch("adopt", "old.photo", "--key=uid", "--from=" + from, "--finish", "--yes");
-            assertThat(done.err() + done.out()).contains("50 rows compared, all equal");
+            Cli.Result done = installation.launch(
+                    "adopt", "run", "--table=old.photo", "--key=uid", "--from=" + from, "--finish", "--yes");
+            assertThat(done.err() + done.out()).containsPattern(" finished +50 +0 +50\n");
             installation.execute(OLD, "REVOKE USAGE ON SCHEMA old FROM %s, %s".formatted(few, owner));
             assertThat(installation
-                            .launch("adopt", "old.photo", "--key=uid", "--from=" + from)
+                            .launch("adopt", "run", "--table=old.photo", "--key=uid", "--from=" + from)
                             .err())
                     .contains("role %s may not look at old.photo: permission denied for schema old".formatted(few));
         } finally {

@@ -366,7 +366,12 @@ class DatabaseAdopterTest {
             adopter.run();
         }
         assertThat(installation
-                        .launch("adopt", "shop.orders", "--key=user_id", "--from=" + installation.url(OLD))
+                        .launch(
+                                "adopt",
+                                "run",
+                                "--table=shop.orders",
+                                "--key=user_id",
+                                "--from=" + installation.url(OLD))
                         .err())
                 .contains("also for tables that refer to (code), (id)");
     }

@@ -348,8 +348,16 @@ class GrantsCommandIT {
                 "DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO grants_role', current_database()); END $$; GRANT CREATE ON SCHEMA public TO grants_role");
         grant("adopt");
 
-        succeeds("grants_role", "adopt", "photo", "--key=uid", "--from=" + anybody(3));
-        succeeds("grants_role", "adopt", "photo", "--key=uid", "--from=" + anybody(3), "--finish", "--yes");
+        succeeds("grants_role", "adopt", "run", "--table=photo", "--key=uid", "--from=" + anybody(3));
+        succeeds(
+                "grants_role",
+                "adopt",
+                "run",
+                "--table=photo",
+                "--key=uid",
+                "--from=" + anybody(3),
+                "--finish",
+                "--yes");
         assertThat(installation.query(0, "SELECT count(*) FROM shard_0001.photo"))
                 .isEqualTo("125");
     }

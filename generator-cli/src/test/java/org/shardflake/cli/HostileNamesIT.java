@@ -457,7 +457,14 @@ class HostileNamesIT {
                 CREATE TABLE <oldtable> (<id> bigint CONSTRAINT <pk> PRIMARY KEY, <uid> bigint NOT NULL, <t> text, <e> <enum>);
                 INSERT INTO <oldtable> SELECT n, n, <=comment>, <=label> FROM generate_series(1, 20) n;
                 """));
-        String[] adopt = {"adopt", table, "--from=" + url(2), "--key=" + raw("uid"), "--into=" + raw("adopted"), "--yes"
+        String[] adopt = {
+            "adopt",
+            "run",
+            "--table=" + table,
+            "--from=" + url(2),
+            "--key=" + raw("uid"),
+            "--into=" + raw("adopted"),
+            "--yes"
         };
         succeed("postgres", adopt);
         as(

@@ -134,8 +134,8 @@ class ManyDifferencesIT {
                         + rows);
         String old = shards.catalogUrl().toString();
 
-        succeed("adopt", "old.doc", "--key=uid", "--from=" + old);
-        succeed("adopt", "old.doc", "--key=uid", "--finish", "--yes", "--from=" + old);
+        succeed("adopt", "run", "--table=old.doc", "--key=uid", "--from=" + old);
+        succeed("adopt", "run", "--table=old.doc", "--key=uid", "--finish", "--yes", "--from=" + old);
         succeed("lookup", "create", "doc.body", "--hashed");
         assertThat(launch("256m", "lookup", "verify", "doc.body").out()).contains("24 differences");
         succeed("reference", "deploy", "--home=db1", "--changelog=" + reference, "--search-path=" + directory);

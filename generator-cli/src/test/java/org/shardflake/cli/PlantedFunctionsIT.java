@@ -348,8 +348,8 @@ class PlantedFunctionsIT {
                 "CREATE SCHEMA old; CREATE TABLE old.message (id bigint PRIMARY KEY, uid bigint NOT NULL, email text)");
         installation.execute(2, "INSERT INTO old.message VALUES (1, 1, 'old'), (2, 2, 'old')");
         for (String[] step : new String[][] {{}, {"--cancel", "--yes"}, {}, {"--finish", "--yes"}}) {
-            List<String> args =
-                    new ArrayList<>(List.of("adopt", "old.message", "--key=uid", "--from=" + installation.url(2)));
+            List<String> args = new ArrayList<>(
+                    List.of("adopt", "run", "--table=old.message", "--key=uid", "--from=" + installation.url(2)));
             args.addAll(List.of(step));
             run(args.toArray(String[]::new));
         }

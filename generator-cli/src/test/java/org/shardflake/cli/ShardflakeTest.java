@@ -160,7 +160,6 @@ class ShardflakeTest {
 
         assertThat(asking)
                 .containsExactlyInAnyOrder(
-                        "adopt",
                         "adopt cutover",
                         "adopt rehearse",
                         "adopt reverse",

@@ -197,7 +197,7 @@ class StandbyCommandsTest {
                 "rebalance plan",
                 "rebalance apply plan.yaml",
                 "rebalance run",
-                "adopt note --key=uid --from=postgresql://nowhere/app",
+                "adopt run --table=note --key=uid --from=postgresql://nowhere/app",
                 "doctor --fix",
             })
     void whatDecidesOrWritesRefusesACatalogThatIsAStandby(String command) throws IOException {
@@ -234,7 +234,7 @@ class StandbyCommandsTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "adopt old_note --into=note --key=uid --from=db2",
+                "adopt run --table=old_note --into=note --key=uid --from=db2",
                 "rebalance plan",
                 "server drain db2",
                 "move start --dry-run --shards=1 --to=db2"
@@ -264,7 +264,7 @@ class StandbyCommandsTest {
 
     @Test
     void adoptRefusesAnOldDatabaseThatIsAStandby() {
-        Result result = launch("adopt", "note", "--key=uid", "--from=" + onlyStandby());
+        Result result = launch("adopt", "run", "--table=note", "--key=uid", "--from=" + onlyStandby());
 
         assertThat(result.exitCode()).as(result.toString()).isEqualTo(4);
         assertThat(result.err()).contains("is a standby (in recovery)").contains("hint: give the URL of the primary");

@@ -381,11 +381,11 @@ class UnusualSettingsIT {
         for (int server : servers) {
             give(server, unusual);
         }
-        run("adopt", "old", "--key=uid", "--from=" + installation.url(THIRD), "--yes");
+        run("adopt", "run", "--table=old", "--key=uid", "--from=" + installation.url(THIRD), "--yes");
         execute(
                 THIRD,
                 "UPDATE public.old SET ratio = ratio / 7, lasts = lasts * 3 WHERE id < 10; DELETE FROM public.old WHERE id = 20");
-        run("adopt", "old", "--key=uid", "--from=" + installation.url(THIRD), "--finish", "--yes");
+        run("adopt", "run", "--table=old", "--key=uid", "--from=" + installation.url(THIRD), "--finish", "--yes");
         assertThat(rows("SELECT * FROM %s.old").lines())
                 .containsExactlyInAnyOrderElementsOf(
                         copied(THIRD, "SELECT * FROM public.old").lines().toList());

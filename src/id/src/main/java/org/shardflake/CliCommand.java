@@ -18,12 +18,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CliCommand implements Serializable {
 
-    public static final CliCommand ADOPT = form("adopt TABLE --from URL");
-    public static final CliCommand ADOPT_KEY = form("adopt TABLE --key COLUMN --from URL");
-    public static final CliCommand ADOPT_FINISH = form("adopt TABLE --from URL --finish");
-    public static final CliCommand ADOPT_CANCEL = form("adopt TABLE --from URL --cancel");
+    public static final CliCommand ADOPT_TABLE = form("adopt run --table TABLE --from URL");
+    public static final CliCommand ADOPT_TABLE_KEY = form("adopt run --table TABLE --key COLUMN --from URL");
+    public static final CliCommand ADOPT_TABLE_FINISH = form("adopt run --table TABLE --from URL --finish");
+    public static final CliCommand ADOPT_TABLE_CANCEL = form("adopt run --table TABLE --from URL --cancel");
     public static final CliCommand ADOPT_PLAN_HISTORY = form("adopt plan --from URL --flyway-history TABLE");
-    public static final CliCommand ADOPT_REOPEN = form("adopt TABLE --from URL --reopen");
+    public static final CliCommand ADOPT_TABLE_REOPEN = form("adopt run --table TABLE --from URL --reopen");
     public static final CliCommand ADOPT_RUN = form("adopt run --plan FILE --from URL");
     public static final CliCommand ADOPT_CUTOVER = form("adopt cutover --plan FILE --from URL --percent N");
     public static final CliCommand ADOPT_CUTOVER_NONE = form("adopt cutover --plan FILE --from URL --percent 0");

@@ -10,17 +10,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * One table of a database to adopt, and how its rows find their shards.
  *
- * @param table as SQL names it, with its schema: {@code shop.orders}
- * @param into the table in the shards, without a schema and not quoted
- * @param key the column with the key, not quoted: the table's own, or the one that it has only in the shards
+ * @param table as SQL names it: {@code orders} or {@code shop.orders}
+ * @param into the table in the shards, without a schema and not quoted; null for the one of the same name
+ * @param key the column with the key, not quoted: the table's own, or the one that it has only in the shards; null for the one that the
+ *     shards' table says by a comment, if there is no parent
  * @param columns the columns that refer to the rows with the key, not quoted; empty if the table has the key
  * @param parent the table that they refer to, which is adopted too; null if there are no such columns
  * @param parentColumns the columns there, in the same order
  */
 public record AdoptTable(
         String table,
-        String into,
-        String key,
+        @Nullable String into,
+        @Nullable String key,
         List<String> columns,
         @Nullable String parent,
         List<String> parentColumns) {
@@ -32,5 +33,10 @@ public record AdoptTable(
             throw new IllegalArgumentException("%s has %s columns that refer to %s of %s"
                     .formatted(table, columns.size(), parentColumns.size(), parent));
         }
+    }
+
+    /** A table that has the key itself, without columns that refer to others. */
+    public static AdoptTable of(String table, @Nullable String into, @Nullable String key) {
+        return new AdoptTable(table, into, key, List.of(), null, List.of());
     }
 }

@@ -4,8 +4,6 @@
  */
 package org.shardflake.adopt;
 
-import static java.util.stream.Collectors.joining;
-
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -22,14 +20,12 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
-import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
-import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
@@ -41,17 +37,15 @@ import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.OpenAdoptions;
 import org.shardflake.move.OpenAdoptions.OpenAdoption;
-import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.AdvisoryLock;
 
 /**
- * Copies the rows of one table into the shards while the table is in use. {@link #finish} stops the writes, brings the last changes over and compares
- * everything. For one thread.
+ * Adopts one table of a {@link DatabaseAdopter}, over a session that is shared with the others. For one thread.
  *
  * <p>Rows keep their ids. Nothing fires in the shards for them: no trigger, no check of foreign keys, so tables can be adopted in
  * any order.
  */
-public final class Adopter implements AutoCloseable {
+final class Adopter implements AutoCloseable {
 
     private static final int NOT_COMPARED = -1;
 
@@ -61,9 +55,8 @@ public final class Adopter implements AutoCloseable {
     /** SQLSTATEs of a row that conflicts with another: unique key, exclusion constraint. */
     private static final Set<String> CLASH = Set.of("23505", "23P01");
 
-    private final AdoptSettings settings;
+    private final int batchRows;
     private final AdoptSession session;
-    private final boolean isAlone;
     private final UUID installation;
     private final OpenAdoptions open;
     private final ShardMap map;
@@ -90,26 +83,24 @@ public final class Adopter implements AutoCloseable {
      */
     record Routed(Route route, List<Route> children) {}
 
-    private Adopter(AdoptSettings settings, AdoptSession session, @Nullable Routed routed, AdoptListener listener)
-            throws SQLException {
-        this.settings = settings;
+    /**
+     * Looks at the table in all shards. Changes nothing.
+     *
+     * @throws AdoptRefusedException if a shard has no such table, or would react to rows that are brought there
+     */
+    Adopter(Routes.Placed placed, AdoptSession session, int batchRows, AdoptListener listener) throws SQLException {
+        this.batchRows = batchRows;
         this.session = session;
-        this.isAlone = routed == null;
         this.installation = session.installation();
         this.open = session.open();
         this.map = session.map();
         this.listener = listener;
         this.connection = session.old();
-        TableFacts found = routed == null
-                ? find(settings.table(), session)
-                : routed.route().table();
-        this.into = settings.into() == null ? found.plainName() : settings.into();
-        this.servers = new ShardServers(session, Sql.text(connection, "SELECT quote_ident(?)", into));
+        this.into = placed.into();
+        this.servers = new ShardServers(session, into);
         try {
-            TableFacts shardTable = findShardTable();
-            this.route = routed == null
-                    ? Route.byKey(found, findKey(found, shardTable), map.sharding(), Set.of())
-                    : routed.route();
+            TableFacts shardTable = servers.table();
+            this.route = placed.routed().route();
             this.table = route.table();
             this.key = route.key().key();
             this.journal = new ChangeJournal(connection, table);
@@ -118,9 +109,9 @@ public final class Adopter implements AutoCloseable {
             this.shardColumns = columns.stream()
                     .map(column -> shardTable.column(column.name()).orElseThrow())
                     .toList();
-            this.old = new OldTable(connection, route, columns, routed == null ? List.of() : routed.children());
+            this.old = new OldTable(connection, route, columns, placed.routed().children());
             SliceFence fence = new SliceFence(connection);
-            over.addAll(fence.over());
+            over.addAll(fence.over(table.name()));
             Set<Integer> fenced = fence.fenced();
             servers.all().forEach(server -> server.admit(fenced));
         } catch (SQLException | RuntimeException e) {
@@ -154,90 +145,11 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Connects to the old database and to all servers of the map. Changes nothing.
-     *
-     * @param oldDatabase the database of the table, where progress is recorded too; the login owns the table
-     * @param catalog where the adoption is recorded, so that no move begins meanwhile
-     * @param urls how to reach a server of the map; the login acts for the owner of the tables
-     * @throws AdoptRefusedException if there are no such tables
-     */
-    public static Adopter open(
-            AdoptSettings settings,
-            ServerUrl oldDatabase,
-            ServerUrl catalog,
-            ShardMap map,
-            Function<Server, ServerUrl> urls,
-            AdoptListener listener) {
-        return Sql.translating(() -> {
-            AdoptSession session = AdoptSession.open(oldDatabase, catalog, map, urls);
-            try {
-                return new Adopter(settings, session, null, listener);
-            } catch (SQLException | RuntimeException e) {
-                session.close();
-                throw e;
-            }
-        });
-    }
-
-    /** Adopts one of several tables, over a session that is shared with the others. */
-    static Adopter of(AdoptSettings settings, AdoptSession session, Routed routed, AdoptListener listener)
-            throws SQLException {
-        return new Adopter(settings, session, routed, listener);
-    }
-
-    private Column findKey(TableFacts table, TableFacts shardTable) {
-        String name = settings.key() == null ? shardTable.shardKey() : settings.key();
-        if (name == null) {
-            throw new AdoptRefusedException(
-                    "by which column do the rows of %s belong to a shard?".formatted(table.name()),
-                    Advice.of(
-                            "name it, %s, or in the changelog of the shards: COMMENT ON COLUMN %s.uid IS 'shard key'",
-                            CliCommand.ADOPT_KEY.with(table.name()), into));
-        }
-        return table.column(name)
-                .orElseThrow(() -> new AdoptRefusedException(
-                        "table %s has no column %s".formatted(table.name(), name),
-                        Advice.of(
-                                "its columns are %s; a table without the key is adopted with a plan, by %s",
-                                table.columns().stream().map(Column::name).collect(joining(", ")),
-                                CliCommand.ADOPT_RUN)));
-    }
-
-    private TableFacts findShardTable() throws SQLException {
-        for (ShardTables server : servers.all()) {
-            List<String> missing = server.missing();
-            if (!missing.isEmpty()) {
-                throw new AdoptRefusedException(
-                        "table %3$s is missing in %1$s on %2$s, such as %4$s"
-                                .formatted(Plural.of(missing.size(), "shard"), server.server(), into, missing.get(0)),
-                        Advice.of("create it on all shards with %s", CliCommand.SCHEMA_DEPLOY));
-            }
-            refuseFiring(server);
-        }
-        return TableFacts.find(servers.all().get(0).connection(), servers.example(), List.of())
-                .orElseThrow();
-    }
-
-    /**
-     * Refuses triggers that would fire for copied rows, which arrive in any order, and which are deleted and written again when they have
-     * changed.
-     */
-    private void refuseFiring(ShardTables server) throws SQLException {
-        List<String> firing = server.isSilenced() ? List.of() : server.firing();
-        if (!firing.isEmpty()) {
-            throw new AdoptRefusedException(
-                    "%s would fire for each row brought into %s, and this role may not set session_replication_role on %s"
-                            .formatted(String.join(", ", firing), into, server.server()),
-                    "GRANT SET ON PARAMETER session_replication_role there; where that is not possible, deploy foreign keys and triggers after the tables are adopted");
-        }
-    }
-
-    /**
      * Describes the adoption. Checks everything and changes nothing.
      *
      * @throws AdoptRefusedException if the table's rows cannot live in the shards' tables
      */
-    public AdoptPreview plan() {
+    AdoptPreview plan() {
         return Sql.translating(() -> {
             TableChecks.checkRights(connection, table.name());
             TableChecks.checkPartitions(connection, table);
@@ -309,61 +221,8 @@ public final class Adopter implements AutoCloseable {
                                     Plural.of(adoption.shardCount(), "shard")),
                     Advice.of(
                             "continue with these, or cancel with these first, by the command that began it: %s or %s",
-                            CliCommand.ADOPT_RUN, CliCommand.ADOPT.with(table.name())));
+                            CliCommand.ADOPT_RUN, CliCommand.ADOPT_TABLE.with(table.name())));
         }
-    }
-
-    /** Copies the remaining rows and brings over later changes. The table keeps taking writes. */
-    public AdoptReport run() {
-        return Sql.translating(() -> {
-            copyAndCatchUp();
-            return report(NOT_COMPARED);
-        });
-    }
-
-    /** Copies rows and catches up with changes; returns the adoption, or nothing if it is finished already. */
-    private Optional<Adoption> copyAndCatchUp() throws SQLException {
-        lock();
-        if (isFinished()) {
-            forgetFinished();
-            return Optional.empty();
-        }
-        beginOrGoOn();
-        Adoption adoption = prepare();
-        copy(adoption);
-        catchUp(adoption);
-        return Optional.of(adoption);
-    }
-
-    /**
-     * Runs like {@link #run}, then stops writes to the table, brings the last changes over and compares all rows. If that fails, the table takes
-     * writes again; only a killed process leaves it closed, until the adoption is run again or {@link #reopen opened}.
-     *
-     * @throws RowsDifferException if shards lack rows they should have, or have others
-     */
-    public AdoptReport finish() {
-        return Sql.translating(() -> {
-            Optional<Adoption> caughtUp = copyAndCatchUp();
-            if (caughtUp.isEmpty()) {
-                return report(NOT_COMPARED);
-            }
-            Adoption adoption = caughtUp.get();
-            Rows comparison = comparison();
-            journal.close(adoption);
-            listener.closed(table.name());
-            try {
-                bringAllOver(adoption);
-                refuseWaiting();
-                long rows = compare(comparison);
-                checkForeignKeys(Set.of(into));
-                journal.finish(adoption);
-                forgetFinished();
-                return report(rows);
-            } catch (SQLException | RuntimeException e) {
-                openAfter(e, adoption);
-                throw e;
-            }
-        });
     }
 
     /** Allows moves to begin again. */
@@ -372,30 +231,6 @@ public final class Adopter implements AutoCloseable {
         if (mark != null) {
             open.end(mark);
         }
-    }
-
-    private void openAfter(Exception failure, Adoption adoption) {
-        try {
-            journal.open(adoption);
-            listener.opened(table.name());
-        } catch (SQLException e) {
-            failure.addSuppressed(e);
-            listener.leftClosed(table.name());
-        }
-    }
-
-    /**
-     * Makes a closed table accept writes again, and continues to record them.
-     *
-     * @throws RowsDifferException if the adoption was finished and the shards have been written to since
-     */
-    public AdoptReport reopen() {
-        return Sql.translating(() -> {
-            lock();
-            checkReopen();
-            openAgain();
-            return report(NOT_COMPARED);
-        });
     }
 
     /** Checks that the shards have no newer rows than the table, and keeps moves from starting. */
@@ -453,12 +288,8 @@ public final class Adopter implements AutoCloseable {
      * @throws AdoptRefusedException if the shards have rows that it did not bring, or that someone has changed since; nothing was
      *     changed
      */
-    public AdoptReport cancel() {
+    AdoptReport cancel() {
         return Sql.translating(() -> {
-            lock();
-            if (journal.find().isEmpty()) {
-                open.forget(table.name(), session.database()); // of a run that was killed at the very end
-            }
             Adoption adoption = record(checkCancel());
             BroughtRows brought = new BroughtRows(old, shardKey(), comparison(), checks.compared());
             servers.lock(table.name());
@@ -506,7 +337,7 @@ public final class Adopter implements AutoCloseable {
     }
 
     /** Refuses an adoption that cannot be cancelled. */
-    public Adoption checkCancel() {
+    Adoption checkCancel() {
         return Sql.translating(() -> {
             Adoption adoption = requireBegun();
             if (adoption.state() == AdoptState.FINISHED) {
@@ -514,9 +345,9 @@ public final class Adopter implements AutoCloseable {
                         "%s has been adopted, and the shards may have newer rows".formatted(table.name()),
                         Advice.of(
                                 "if nothing has been written to them, %s makes the table take writes again; then cancel",
-                                isAlone ? CliCommand.ADOPT_REOPEN.with(table.name()) : CliCommand.ADOPT_RUN_REOPEN));
+                                CliCommand.ADOPT_RUN_REOPEN));
             }
-            Set<Integer> left = new SliceFence(connection).over();
+            Set<Integer> left = new SliceFence(connection).over(table.name());
             if (!left.isEmpty()) {
                 throw new AdoptRefusedException(
                         "%s left the old database, and may have newer rows"
@@ -533,9 +364,7 @@ public final class Adopter implements AutoCloseable {
         Adoption adoption = journal.find()
                 .orElseThrow(() -> new AdoptRefusedException(
                         "%s is not being adopted".formatted(table.name()),
-                        Advice.of(
-                                "begin with %s",
-                                isAlone ? CliCommand.ADOPT.with(table.name()) : CliCommand.ADOPT_RUN)));
+                        Advice.of("begin with %s", CliCommand.ADOPT_RUN)));
         refuseOther(adoption);
         return adoption;
     }
@@ -551,11 +380,6 @@ public final class Adopter implements AutoCloseable {
                     "what was written to it since is not in the shards: copy it by hand, and close the table with ALTER TABLE ... ENABLE ALWAYS TRIGGER shardflake_adopt_closed");
         }
         return finished;
-    }
-
-    private Adoption beginOrGoOn() throws SQLException {
-        plan();
-        return begin();
     }
 
     /** Begins without the checks, or continues. */
@@ -618,10 +442,6 @@ public final class Adopter implements AutoCloseable {
             }
             throw e;
         }
-    }
-
-    private void lock() throws SQLException {
-        lock(connection, table.name());
     }
 
     /** Takes a table's lock, which is held until the connection ends; the server may notice the end a moment later. */
@@ -690,7 +510,7 @@ public final class Adopter implements AutoCloseable {
         long rows = adoption.copiedRows();
         boolean more = true;
         while (more) {
-            OldTable.Batch batch = old.nextBatch(copiedTo, settings.batchRows());
+            OldTable.Batch batch = old.nextBatch(copiedTo, batchRows);
             if (batch != null) {
                 rows += copyBatch(adoption, copiedTo, batch.end());
                 copiedTo = batch.end();
@@ -739,7 +559,7 @@ public final class Adopter implements AutoCloseable {
             bringOver(adoption, left);
             before = left;
             left = old.notedChanges(adoption);
-        } while (left > settings.batchRows() && left < before / 2);
+        } while (left > batchRows && left < before / 2);
     }
 
     /** Brings over all changes of a table that refuses writes, including those of rows that had no shard. */
@@ -763,7 +583,7 @@ public final class Adopter implements AutoCloseable {
      */
     private void bringOver(Adoption adoption, long limit) throws SQLException {
         long left = limit;
-        long atATime = settings.batchRows();
+        long atATime = batchRows;
         int attempt = 1;
         while (left > 0) {
             try {
@@ -773,7 +593,7 @@ public final class Adopter implements AutoCloseable {
                 }
                 changes += taken;
                 left -= taken;
-                atATime = settings.batchRows();
+                atATime = batchRows;
                 attempt = 1;
             } catch (SQLException e) {
                 retryAfterClash(e, attempt);
@@ -905,8 +725,7 @@ public final class Adopter implements AutoCloseable {
                             .formatted(
                                     shard,
                                     Plural.of(differing, "row") + (differing == 1 ? " that differs" : " that differ"))),
-                    List.of(),
-                    !isAlone);
+                    List.of());
         }
     }
 
@@ -931,7 +750,7 @@ public final class Adopter implements AutoCloseable {
         SliceDigests digests =
                 new SliceDigests(old.digests(rows), servers.ofShard(shard).digests(rows, List.of(shard)));
         if (!digests.differing().isEmpty()) {
-            throw new RowsDifferException(table.name(), digests.describe(), List.of(), !isAlone);
+            throw new RowsDifferException(table.name(), digests.describe(), List.of());
         }
     }
 
@@ -991,7 +810,7 @@ public final class Adopter implements AutoCloseable {
     long compare(Rows rows) throws SQLException {
         SliceDigests digests = SliceDigests.of(old, servers, rows, over);
         if (!digests.differing().isEmpty()) {
-            throw new RowsDifferException(table.name(), digests.describe(), computedOnly(), !isAlone);
+            throw new RowsDifferException(table.name(), digests.describe(), computedOnly());
         }
         return digests.rows();
     }
@@ -1158,9 +977,7 @@ public final class Adopter implements AutoCloseable {
     @Override
     public void close() {
         servers.close();
-        if (isAlone) {
-            session.close();
-        } else if (isLocked) {
+        if (isLocked) {
             Sql.translating(() -> servers.unlock(table.name()));
         }
     }

@@ -40,6 +40,8 @@ final class ChangeJournal {
                 state text NOT NULL DEFAULT 'COPYING', copied_to text[], copied_rows bigint NOT NULL DEFAULT 0,
                 begun timestamptz NOT NULL DEFAULT now());
             ALTER TABLE shardflake_adopt.adoption ADD COLUMN IF NOT EXISTS mark uuid;
+            ALTER TABLE shardflake_adopt.adoption ADD COLUMN IF NOT EXISTS left_before integer[] NOT NULL DEFAULT '{}';
+            COMMENT ON COLUMN shardflake_adopt.adoption.left_before IS 'Shards that had left this database when the adoption began: the rows of this table did not leave with them';
             CREATE TABLE IF NOT EXISTS shardflake_adopt.lifted (
                 adoption integer, shard integer, column_name text NOT NULL, validated boolean NOT NULL, PRIMARY KEY (adoption, shard));
             COMMENT ON TABLE shardflake_adopt.lifted IS 'Shards whose check of ids the adoption has replaced by one that is always true';
@@ -194,15 +196,17 @@ final class ChangeJournal {
     Adoption begin(UUID installation, String into, Route route) throws SQLException {
         withLock(() -> {
             Sql.execute(connection, INSTALL);
+            Object[] over = new SliceFence(connection).over().toArray();
             long id = Sql.number(
                     connection,
-                    "INSERT INTO shardflake_adopt.adoption (source, installation, target, key, shard_count, mark) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+                    "INSERT INTO shardflake_adopt.adoption (source, installation, target, key, shard_count, mark, left_before) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
                     table.name(),
                     installation,
                     into,
                     route.description(),
                     route.key().shardCount(),
-                    UUID.randomUUID());
+                    UUID.randomUUID(),
+                    connection.createArrayOf("integer", over));
             create(id, route);
         });
         return find().orElseThrow();
@@ -274,7 +278,9 @@ final class ChangeJournal {
     Adoption complete(Adoption adoption) throws SQLException {
         boolean hasWaiting =
                 Sql.isTrue(connection, "SELECT to_regclass(?) IS NOT NULL", SCHEMA + ".waiting_" + adoption.id());
-        boolean hasAll = Sql.isTrue(connection, "SELECT to_regclass('shardflake_adopt.partition') IS NOT NULL");
+        boolean hasAll = Sql.isTrue(
+                connection,
+                "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('shardflake_adopt.adoption') AND attname = 'left_before')");
         if (adoption.mark() != null && hasWaiting && hasAll) {
             return adoption;
         }
@@ -369,12 +375,7 @@ final class ChangeJournal {
         });
     }
 
-    /** Marks the adoption as finished, and keeps the triggers: they refuse writes, or record them if the table is opened again. */
-    void finish(Adoption adoption) throws SQLException {
-        set(adoption, AdoptState.FINISHED);
-    }
-
-    /** Finishes several adoptions, all or none. */
+    /** Marks adoptions as finished, all or none, and keeps the triggers: they refuse writes, or record them if the tables are opened again. */
     static void finish(Connection connection, List<String> tables) throws SQLException {
         Sql.update(
                 connection,

@@ -34,10 +34,10 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Copies the rows of several tables into the shards while they are in use; tables without the key get it from the rows that they refer to.
+ * Copies the rows of tables, or of one, into the shards while they are in use; tables without the key get it from the rows that they refer to.
  * {@link #finish} stops the writes to all of them. For one thread.
  *
- * <p>Each table is adopted as by {@link Adopter}. A worker has one table at a time, so that the rows of a table are always brought by
+ * <p>Rows keep their ids. Nothing fires in the shards for them: no trigger, no check of foreign keys. A worker has one table at a time, so that the rows of a table are always brought by
  * one session, each time as they were later than the time before.
  */
 public final class DatabaseAdopter implements AutoCloseable {
@@ -142,17 +142,20 @@ public final class DatabaseAdopter implements AutoCloseable {
     }
 
     private void on(Routes.Placed table, AdoptSession session, Step step) throws SQLException {
-        AdoptSettings one = new AdoptSettings(
-                table.table().table(), table.table().into(), table.table().key(), progress.batch(settings.batchRows()));
-        try (Adopter adopter = Adopter.of(one, session, table.routed(), progress.of(table.name()))) {
+        int batchRows = progress.batch(settings.batchRows());
+        try (Adopter adopter = new Adopter(table, session, batchRows, progress.of(table.name()))) {
             step.on(adopter);
             changes.merge(table.name(), adopter.changes(), Long::sum);
         }
     }
 
-    /** The number of tables. */
-    public int tables() {
-        return tables.size();
+    /** Names what is adopted, as messages say it. */
+    public String name() {
+        return name("each of the %s tables".formatted(tables.size()));
+    }
+
+    private String name(String several) {
+        return tables.size() == 1 ? tables.get(0).name() : several;
     }
 
     private Connection old() {
@@ -273,7 +276,7 @@ public final class DatabaseAdopter implements AutoCloseable {
             try {
                 closeAll(unfinished);
                 if (!unfinished.isEmpty()) {
-                    listener.closed("every table of the plan");
+                    listener.closed(name());
                 }
                 onLevels(unfinished, adopter -> adopter.bringAllOver(adopter.prepare()));
                 check(unfinished);
@@ -306,6 +309,7 @@ public final class DatabaseAdopter implements AutoCloseable {
                 throw new AdoptRefusedException(
                         "the adoption is finished: all shards have left the old database", "nothing is left to do");
             }
+            requireNoneLeftBefore();
             onAll(unfinished, Adopter::checkReferences);
             CutoverReport report;
             try (SliceCutover cutover = SliceCutover.open(tables, sessions, settings.batchRows(), listener)) {
@@ -336,6 +340,7 @@ public final class DatabaseAdopter implements AutoCloseable {
     public CutoverReport rehearse(ShardSet shards) {
         return Sql.translating(() -> {
             lock();
+            requireNoneLeftBefore();
             onAll(tables, adopter -> {
                 adopter.checkFollowing();
                 adopter.plan(); // A cutover would refuse the same.
@@ -358,10 +363,17 @@ public final class DatabaseAdopter implements AutoCloseable {
     public ReturnReport reverse(ShardSet shards) {
         return Sql.translating(() -> {
             lock();
+            requireNoneLeftBefore();
             try (SliceReturn back = SliceReturn.open(tables, sessions.get(0), settings, listener)) {
                 return new ReturnReport(back.run(shards), back.over());
             }
         });
+    }
+
+    private void requireNoneLeftBefore() throws SQLException {
+        for (Routes.Placed table : tables) {
+            new SliceFence(old()).requireNoneBefore(table.name());
+        }
     }
 
     private void closeAll(List<Routes.Placed> some) throws SQLException {
@@ -372,7 +384,7 @@ public final class DatabaseAdopter implements AutoCloseable {
     }
 
     private void check(List<Routes.Placed> some) throws SQLException {
-        Set<String> into = some.stream().map(table -> table.table().into()).collect(Collectors.toSet());
+        Set<String> into = some.stream().map(Routes.Placed::into).collect(Collectors.toSet());
         onAll(some, adopter -> {
             adopter.refuseWaiting();
             Rows comparison = adopter.comparison();
@@ -387,10 +399,10 @@ public final class DatabaseAdopter implements AutoCloseable {
                 ChangeJournal journal = journal(table);
                 journal.open(journal.find().orElseThrow());
             }
-            listener.opened("every table of the plan");
+            listener.opened(name());
         } catch (SQLException e) {
             failure.addSuppressed(e);
-            listener.leftClosed("some table of the plan");
+            listener.leftClosed(name("one of the %s tables".formatted(tables.size())));
         }
     }
 
@@ -419,10 +431,7 @@ public final class DatabaseAdopter implements AutoCloseable {
             onAll(tables, adopter -> withoutShard.put(adopter.name(), adopter.waiting(WITHOUT_SHARD)));
             return tables.stream()
                     .map(table -> Objects.requireNonNull(comparisons.get(table.name()))
-                            .result(
-                                    table.name(),
-                                    table.table().into(),
-                                    Objects.requireNonNull(withoutShard.get(table.name()))))
+                            .result(table.name(), table.into(), Objects.requireNonNull(withoutShard.get(table.name()))))
                     .toList();
         });
     }
@@ -498,7 +507,8 @@ public final class DatabaseAdopter implements AutoCloseable {
         }
         if (begun.isEmpty()) {
             throw new AdoptRefusedException(
-                    "none of the plan's tables is being adopted", Advice.of("begin with %s", CliCommand.ADOPT_RUN));
+                    tables.size() == 1 ? name() + " is not being adopted" : "none of these tables is being adopted",
+                    Advice.of("begin with %s", CliCommand.ADOPT_RUN));
         }
         return begun;
     }

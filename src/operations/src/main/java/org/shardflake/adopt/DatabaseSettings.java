@@ -16,6 +16,9 @@ import org.shardflake.adoption.AdoptionPlan;
  */
 public record DatabaseSettings(List<AdoptTable> tables, int batchRows, int workers, int rowsPerSecond) {
 
+    /** Rows of a table brought over at a time by default. */
+    public static final int DEFAULT_BATCH_ROWS = 100_000;
+
     /** Tables worked on at a time by default. */
     public static final int DEFAULT_WORKERS = 4;
 
@@ -26,6 +29,11 @@ public record DatabaseSettings(List<AdoptTable> tables, int batchRows, int worke
      */
     public static DatabaseSettings of(AdoptionPlan plan, int batchRows, int workers, int rowsPerSecond) {
         return new DatabaseSettings(PlannedTables.of(plan), batchRows, workers, rowsPerSecond);
+    }
+
+    /** Tables without a plan, at the default pace. */
+    public static DatabaseSettings of(AdoptTable... tables) {
+        return new DatabaseSettings(List.of(tables), DEFAULT_BATCH_ROWS, DEFAULT_WORKERS, 0);
     }
 
     public DatabaseSettings {

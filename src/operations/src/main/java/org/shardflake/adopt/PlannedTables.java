@@ -27,7 +27,7 @@ final class PlannedTables {
     private static AdoptTable of(Table table, AdoptionPlan plan) {
         String key = Objects.requireNonNull(table.shardKey());
         if (table.path().isEmpty()) {
-            return new AdoptTable(table.name().sql(), table.target(), key, List.of(), null, List.of());
+            return AdoptTable.of(table.name().sql(), table.target(), key);
         }
         Step first = table.path().get(0);
         Table parent = plan.table(first.to()).orElseThrow();

@@ -4,6 +4,7 @@
  */
 package org.shardflake.adopt;
 
+import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.toCollection;
 
 import java.sql.SQLException;
@@ -15,6 +16,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 
 /** The routes of a database's tables, each listed after those that it depends on. */
 final class Routes {
@@ -24,6 +28,7 @@ final class Routes {
     private final Map<String, TableFacts> facts = new LinkedHashMap<>();
     private final Map<String, Route> routes = new LinkedHashMap<>();
     private final Map<String, AdoptTable> byName = new LinkedHashMap<>();
+    private final Map<String, String> into = new LinkedHashMap<>();
 
     Routes(AdoptSession session, List<AdoptTable> tables) throws SQLException {
         this.session = session;
@@ -34,14 +39,20 @@ final class Routes {
                 throw new AdoptRefusedException("table %s is named twice".formatted(found.name()), "name it once");
             }
             facts.put(one.table(), found);
+            into.put(found.name(), one.into() == null ? found.plainName() : one.into());
         }
         for (AdoptTable one : tables) {
             route(one, new LinkedHashSet<>());
         }
     }
 
-    /** A table with its distance from the key: 0 if the table has the key itself. */
-    record Placed(AdoptTable table, Adopter.Routed routed, int level) {
+    /**
+     * A table with its route.
+     *
+     * @param into the table in the shards, without a schema and not quoted
+     * @param level the distance from the key: 0 if the table has the key itself
+     */
+    record Placed(String into, Adopter.Routed routed, int level) {
 
         String name() {
             return routed.route().table().name();
@@ -60,8 +71,8 @@ final class Routes {
                                     .name()
                                     .equals(route.table().name()))
                     .toList();
-            AdoptTable table = Objects.requireNonNull(byName.get(name));
-            placed.add(new Placed(table, new Adopter.Routed(route, children), level(route)));
+            String target = Objects.requireNonNull(into.get(name));
+            placed.add(new Placed(target, new Adopter.Routed(route, children), level(route)));
         });
         placed.sort(Comparator.comparingInt(Placed::level));
         return placed;
@@ -87,18 +98,38 @@ final class Routes {
                 : Route.byLink(
                         session.old(),
                         table,
-                        one.key(),
+                        Objects.requireNonNull(one.key()),
                         new Route.Link(one.columns(), route(parent(one), before), one.parentColumns()),
                         referred(table));
         routes.put(table.name(), route);
         return route;
     }
 
-    private static Column key(TableFacts table, String name) {
+    private Column key(TableFacts table, @Nullable String given) throws SQLException {
+        String name = given == null ? saidKey(table) : given;
         return table.column(name)
                 .orElseThrow(() -> new AdoptRefusedException(
                         "table %s has no column %s".formatted(table.name(), name),
-                        "name the column with the key in the plan"));
+                        Advice.of(
+                                "its columns are %s; a table without the key gets it by a path in a plan: %s",
+                                table.columns().stream().map(Column::name).collect(joining(", ")),
+                                CliCommand.ADOPT_RUN)));
+    }
+
+    /** The key that the shards' table says by a comment. */
+    private String saidKey(TableFacts table) throws SQLException {
+        String target = Objects.requireNonNull(into.get(table.name()));
+        try (ShardServers servers = new ShardServers(session, target)) {
+            String said = servers.table().shardKey();
+            if (said == null) {
+                throw new AdoptRefusedException(
+                        "by which column do the rows of %s belong to a shard?".formatted(table.name()),
+                        Advice.of(
+                                "name it, %s, or in the changelog of the shards: COMMENT ON COLUMN %s.uid IS 'shard key'",
+                                CliCommand.ADOPT_TABLE_KEY.with(table.name()), target));
+            }
+            return said;
+        }
     }
 
     private AdoptTable parent(AdoptTable child) throws SQLException {

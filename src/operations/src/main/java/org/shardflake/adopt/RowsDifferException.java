@@ -6,7 +6,6 @@ package org.shardflake.adopt;
 
 import java.io.Serial;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.jdbc.Plural;
@@ -19,11 +18,8 @@ public final class RowsDifferException extends AdoptException {
 
     private static final int EXAMPLES = 5;
 
-    /**
-     * @param computed the columns that the shards compute, if nothing else differs
-     * @param isOfPlan whether the table is adopted by a plan, and its rows can be named
-     */
-    RowsDifferException(String table, List<String> differences, List<String> computed, boolean isOfPlan) {
+    /** @param computed the columns that the shards compute, if nothing else differs */
+    RowsDifferException(String table, List<String> differences, List<String> computed) {
         super(
                 Kind.VERIFICATION,
                 "the rows of %s differ in %s: %s%s"
@@ -32,14 +28,14 @@ public final class RowsDifferException extends AdoptException {
                                 Plural.of(differences.size(), "shard"),
                                 String.join("; ", differences.subList(0, Math.min(EXAMPLES, differences.size()))),
                                 differences.size() > EXAMPLES ? "; ..." : ""),
-                hint(computed, isOfPlan));
+                hint(computed));
     }
 
-    private static @Nullable CharSequence hint(List<String> computed, boolean isOfPlan) {
+    private static CharSequence hint(List<String> computed) {
         if (!computed.isEmpty()) {
             return "only %s differs, which the shards compute from other columns: change either side, and run it again"
                     .formatted(String.join(" or ", computed));
         }
-        return isOfPlan ? Advice.of("%s names the rows that differ", CliCommand.ADOPT_VERIFY) : null;
+        return Advice.of("%s names the rows that differ", CliCommand.ADOPT_VERIFY);
     }
 }

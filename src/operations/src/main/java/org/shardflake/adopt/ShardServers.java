@@ -14,7 +14,11 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
+import org.shardflake.jdbc.Plural;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.AdvisoryLock;
 
 /** One adopted table on all servers that have shards; runs work on them in parallel. */
@@ -22,6 +26,7 @@ final class ShardServers implements AutoCloseable {
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
+    private final String name;
     private final List<ShardTables> servers = new ArrayList<>();
     private final ShardTables[] serverOfShard;
     private final ExecutorService threads = Executors.newCachedThreadPool(ShardServers::daemon);
@@ -37,15 +42,51 @@ final class ShardServers implements AutoCloseable {
         T run() throws SQLException;
     }
 
-    /** @param table without a schema, as written in SQL */
-    ShardServers(AdoptSession session, String table) {
+    /** @param table without a schema, not quoted */
+    ShardServers(AdoptSession session, String table) throws SQLException {
+        this.name = table;
+        String quoted = Sql.text(session.old(), "SELECT quote_ident(?)", table);
         serverOfShard = new ShardTables[session.map().sharding().shardCount()];
         session.servers().forEach((server, connection) -> {
             ShardTables tables =
-                    new ShardTables(server.name(), connection, session.map().shards(server), table);
+                    new ShardTables(server.name(), connection, session.map().shards(server), quoted);
             servers.add(tables);
             tables.shards().stream().forEach(shard -> serverOfShard[shard] = tables);
         });
+    }
+
+    /**
+     * The table as the shards have it.
+     *
+     * @throws AdoptRefusedException if a shard has no such table, or would react to rows that are brought there
+     */
+    TableFacts table() throws SQLException {
+        for (ShardTables server : servers) {
+            List<String> missing = server.missing();
+            if (!missing.isEmpty()) {
+                throw new AdoptRefusedException(
+                        "table %3$s is missing in %1$s on %2$s, such as %4$s"
+                                .formatted(Plural.of(missing.size(), "shard"), server.server(), name, missing.get(0)),
+                        Advice.of("create it on all shards with %s", CliCommand.SCHEMA_DEPLOY));
+            }
+            refuseFiring(server);
+        }
+        return TableFacts.find(servers.get(0).connection(), example(), List.of())
+                .orElseThrow();
+    }
+
+    /**
+     * Refuses triggers that would fire for copied rows, which arrive in any order, and which are deleted and written again when they have
+     * changed.
+     */
+    private void refuseFiring(ShardTables server) throws SQLException {
+        List<String> firing = server.isSilenced() ? List.of() : server.firing();
+        if (!firing.isEmpty()) {
+            throw new AdoptRefusedException(
+                    "%s would fire for each row brought into %s, and this role may not set session_replication_role on %s"
+                            .formatted(String.join(", ", firing), name, server.server()),
+                    "GRANT SET ON PARAMETER session_replication_role there; where that is not possible, deploy foreign keys and triggers after the tables are adopted");
+        }
     }
 
     /**

@@ -72,12 +72,7 @@ final class SliceCutover implements AutoCloseable {
             Sql.execute(sessions.get(0).old(), SliceFence.NOTICE);
             for (Routes.Placed table : tables) {
                 AdoptSession session = sessions.get(cutover.tables.size() % sessions.size());
-                AdoptSettings one = new AdoptSettings(
-                        table.table().table(),
-                        table.table().into(),
-                        table.table().key(),
-                        batchRows);
-                Adopter adopter = Adopter.of(one, session, table.routed(), AdoptListener.NONE);
+                Adopter adopter = new Adopter(table, session, batchRows, AdoptListener.NONE);
                 cutover.tables.add(new Table(table, adopter, adopter.prepare(), adopter.comparison()));
             }
             return cutover;

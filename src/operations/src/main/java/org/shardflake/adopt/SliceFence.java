@@ -18,6 +18,7 @@ import java.util.Set;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -182,6 +183,9 @@ final class SliceFence {
                AND EXISTS (SELECT FROM pg_trigger WHERE tgrelid = to_regclass(?) AND tgname = 'zz_shardflake_adopt_fence')
             """;
 
+    private static final String LEFT_BEFORE =
+            "SELECT v::integer FROM shardflake_adopt.adoption a, jsonb_array_elements_text(to_jsonb(a) -> 'left_before') v WHERE a.source = ?";
+
     private static final String SLICES = "SELECT s.shard, s.over_since IS NOT NULL, %s FROM shardflake_adopt.slice s";
     private static final String FENCED = "EXISTS (SELECT FROM shardflake_adopt.fenced f WHERE f.shard = s.shard)";
 
@@ -227,6 +231,36 @@ final class SliceFence {
                 connection,
                 "SELECT shard FROM shardflake_adopt.slice WHERE over_since IS NOT NULL",
                 row -> row.getInt(1)));
+    }
+
+    /** The shards that have left the old database with the rows of a table. */
+    Set<Integer> over(String table) throws SQLException {
+        Set<Integer> over = new HashSet<>(over());
+        over.removeAll(leftBefore(table));
+        return over;
+    }
+
+    private Set<Integer> leftBefore(String table) throws SQLException {
+        return over().isEmpty()
+                ? Set.of()
+                : new HashSet<>(Sql.list(connection, LEFT_BEFORE, row -> row.getInt(1), table));
+    }
+
+    /**
+     * Refuses to work by shards on a table that came after some of them had left.
+     *
+     * @throws AdoptRefusedException if its adoption began then
+     */
+    void requireNoneBefore(String table) throws SQLException {
+        ShardSet left = ShardSet.of(leftBefore(table));
+        if (!left.isEmpty()) {
+            throw new AdoptRefusedException(
+                    "%s left the old database before the adoption of %s began"
+                            .formatted(Plural.shards(left, "had", "had"), table),
+                    Advice.of(
+                            "end this one by itself, with %s; or cancel it, bring the shards back with the plan by which they left, and begin again",
+                            CliCommand.ADOPT_TABLE_FINISH.with(table)));
+        }
     }
 
     /** The shards whose servers refuse writes for this adoption: those that have come back, and those that a killed command left fenced. */
@@ -401,5 +435,10 @@ final class SliceFence {
         if (rows == 0) {
             throw new AdoptException("shard %s is in the old database already".formatted(shard));
         }
+        Sql.update(
+                connection,
+                "UPDATE shardflake_adopt.adoption SET left_before = array_remove(left_before, ?) WHERE ? = ANY (left_before)",
+                shard,
+                shard);
     }
 }

@@ -67,12 +67,7 @@ final class SliceReturn implements AutoCloseable {
         SliceReturn all = new SliceReturn(session, listener);
         try {
             for (Routes.Placed placed : tables) {
-                AdoptSettings one = new AdoptSettings(
-                        placed.table().table(),
-                        placed.table().into(),
-                        placed.table().key(),
-                        settings.batchRows());
-                Adopter adopter = Adopter.of(one, session, placed.routed(), AdoptListener.NONE);
+                Adopter adopter = new Adopter(placed, session, settings.batchRows(), AdoptListener.NONE);
                 try {
                     SliceRows rows = adopter.wayBack();
                     rows.check();

@@ -4,18 +4,18 @@
  */
 
 /**
- * Brings the rows of an unsharded table into the shards while the table accepts writes. {@link org.shardflake.adopt.Adopter} is the way in.
+ * Brings the rows of unsharded tables into the shards while the tables accept writes. {@link org.shardflake.adopt.DatabaseAdopter} is the way in.
  *
- * <p>A trigger on the table records which rows change. Rows are copied in the order of their primary key; then changed rows are
+ * <p>A trigger on each table records which rows change. Rows are copied in the order of their primary key; then changed rows are
  * brought over again in their current state, until none is left. Whatever stops an adoption, the same steps continue it, and
- * repeating one is harmless. {@link org.shardflake.adopt.DatabaseAdopter} does the same for several tables, and finds the shards of rows by those they
- * refer to, as a plan of {@link org.shardflake.adoption} says.
+ * repeating one is harmless. Rows without the key find their shards by those they refer to, as a plan of {@link org.shardflake.adoption} says.
  *
  * <pre>{@code
- * try (Adopter adopter = Adopter.open(settings, oldDatabase, catalog, map, urls, AdoptListener.NONE)) {
+ * DatabaseSettings settings = DatabaseSettings.of(plan, batchRows, workers, rowsPerSecond);
+ * try (DatabaseAdopter adopter = DatabaseAdopter.open(settings, oldDatabase, catalog, map, urls, AdoptListener.NONE)) {
  *     adopter.plan(); // checks everything, and changes nothing
- *     adopter.run(); // copies while the table takes writes, and may be repeated
- *     adopter.finish(); // closes the table, brings the rest over, compares
+ *     adopter.run(); // copies while the tables take writes, and may be repeated
+ *     adopter.finish(); // closes the tables, brings the rest over, compares
  * }
  * }</pre>
  */

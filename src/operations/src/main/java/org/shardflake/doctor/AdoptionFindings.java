@@ -50,8 +50,8 @@ final class AdoptionFindings {
                                 status.problem().isEmpty() ? "" : "; its state is not known: " + status.problem()),
                 Advice.of(
                         "end it with %s, or give it up with %s; if it was begun with a plan, with the same options of %s; if that database is gone for good, DELETE FROM shardflake_catalog.adoption WHERE id = '%s'",
-                        CliCommand.ADOPT_FINISH.with(adoption.table()),
-                        CliCommand.ADOPT_CANCEL.with(adoption.table()),
+                        CliCommand.ADOPT_TABLE_FINISH.with(adoption.table()),
+                        CliCommand.ADOPT_TABLE_CANCEL.with(adoption.table()),
                         CliCommand.ADOPT_RUN,
                         adoption.id()));
     }
@@ -65,7 +65,7 @@ final class AdoptionFindings {
                         .formatted(adoption.table(), adoption.database(), String.join("; ", triggers)),
                 Advice.of(
                         "put them back, and copy the rows again, with %s, or %s if it was begun with a plan",
-                        CliCommand.ADOPT.with(adoption.table()), CliCommand.ADOPT_RUN));
+                        CliCommand.ADOPT_TABLE.with(adoption.table()), CliCommand.ADOPT_RUN));
     }
 
     private static Finding closed(OpenAdoption adoption) {
@@ -77,8 +77,8 @@ final class AdoptionFindings {
                         .formatted(adoption.table(), adoption.database()),
                 Advice.of(
                         "finish it with %s, or open it to writes with %s; if it was begun with a plan, with the same options of %s",
-                        CliCommand.ADOPT_FINISH.with(adoption.table()),
-                        CliCommand.ADOPT_REOPEN.with(adoption.table()),
+                        CliCommand.ADOPT_TABLE_FINISH.with(adoption.table()),
+                        CliCommand.ADOPT_TABLE_REOPEN.with(adoption.table()),
                         CliCommand.ADOPT_RUN));
     }
 
@@ -98,6 +98,6 @@ final class AdoptionFindings {
                                         .orElse("")),
                 Advice.of(
                         "bring them over: %s, or %s if it was begun with a plan",
-                        CliCommand.ADOPT.with(adoption.table()), CliCommand.ADOPT_RUN));
+                        CliCommand.ADOPT_TABLE.with(adoption.table()), CliCommand.ADOPT_RUN));
     }
 }

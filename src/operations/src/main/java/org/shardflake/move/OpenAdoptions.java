@@ -138,13 +138,6 @@ public final class OpenAdoptions {
         }));
     }
 
-    /** Removes the record that a run killed at its end has left. */
-    public void forget(String table, String database) {
-        list().stream()
-                .filter(one -> one.table().equals(table) && one.database().equals(database))
-                .forEach(one -> end(one.id()));
-    }
-
     /**
      * Refuses a move while an adoption is on record, and keeps adoptions from beginning until the transaction ends.
      *
@@ -174,8 +167,8 @@ public final class OpenAdoptions {
                         "%s, and a move would carry a part of it only".formatted(adoption),
                         Advice.of(
                                 "end it first: %s, or %s; if it was begun with a plan, with the same options of %s",
-                                CliCommand.ADOPT_FINISH.with(adoption.table()),
-                                CliCommand.ADOPT_CANCEL.with(adoption.table()),
+                                CliCommand.ADOPT_TABLE_FINISH.with(adoption.table()),
+                                CliCommand.ADOPT_TABLE_CANCEL.with(adoption.table()),
                                 CliCommand.ADOPT_RUN)));
     }
 

@@ -22,8 +22,9 @@ import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.adopt.AdoptListener;
-import org.shardflake.adopt.AdoptSettings;
-import org.shardflake.adopt.Adopter;
+import org.shardflake.adopt.AdoptTable;
+import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adopt.DatabaseSettings;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.deploy.DeployReport;
@@ -85,8 +86,8 @@ class OperatingFromJavaTest {
                 installation.deploy(directory.resolve("photos.sql"), DeploySettings.defaults(directory), done -> {});
         assertThat(report.failures()).isEmpty();
 
-        try (Adopter adopter = Adopter.open(
-                new AdoptSettings("public.photo", null, "uid", AdoptSettings.DEFAULT_BATCH_ROWS),
+        try (DatabaseAdopter adopter = DatabaseAdopter.open(
+                DatabaseSettings.of(AdoptTable.of("public.photo", null, "uid")),
                 ServerUrl.parse(oldUrl),
                 catalog,
                 ShardCatalog.at(catalog).load(),

@@ -20,8 +20,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
 import org.shardflake.adopt.AdoptListener;
-import org.shardflake.adopt.AdoptSettings;
-import org.shardflake.adopt.Adopter;
+import org.shardflake.adopt.AdoptTable;
+import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adopt.DatabaseSettings;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.compare.SnapshotPair;
 import org.shardflake.deploy.DeploySettings;
@@ -242,8 +243,8 @@ class OwnersCodeTest {
                 INSERT INTO code.old_ledger SELECT n * 8388608 + n % 2 * 1024, n, n, 'x' FROM generate_series(1, 10) n
                 """);
 
-        try (Adopter adopter = Adopter.open(
-                new AdoptSettings("code.old_ledger", "ledger", "uid", 4),
+        try (DatabaseAdopter adopter = DatabaseAdopter.open(
+                new DatabaseSettings(List.of(AdoptTable.of("code.old_ledger", "ledger", "uid")), 4, 1, 0),
                 shards.url("db2"),
                 shards.catalogUrl(),
                 shards.catalog().load(),

@@ -8,13 +8,14 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.shardflake.Advice;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
-import org.shardflake.adopt.AdoptSettings;
 import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adopt.DatabaseSettings;
 import org.shardflake.adopt.SliceReport;
 import org.shardflake.adoption.AdoptionPlan;
 import org.shardflake.cli.command.move.CutoverView;
@@ -91,12 +92,15 @@ abstract class AbstractSliceCommand implements Callable<Integer> {
     public Integer call() {
         ShardSet shards = choice.of(catalog.catalog().load());
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
-        AdoptionPlan plan = planned.read();
-        try (DatabaseAdopter adopter = planned.open(plan, catalog, AdoptSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
+        Optional<AdoptionPlan> plan = planned.read();
+        try (DatabaseAdopter adopter = planned.open(plan, catalog, DatabaseSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
             catalog.onInterruption(this::interrupted);
             confirm.require(question(shards), alternative());
             Outcome outcome = run(adopter, shards, progress);
-            output.print(facts(outcome), () -> text(outcome) + steps(outcome.rest(), plan));
+            output.print(
+                    facts(outcome),
+                    () -> text(outcome)
+                            + plan.map(its -> steps(outcome.rest(), its)).orElse(""));
         }
         return ExitCodes.OK;
     }

@@ -5,12 +5,13 @@
 package org.shardflake.cli.command.installation;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.shardflake.adopt.AdoptPreview;
 import org.shardflake.adopt.AdoptReport;
-import org.shardflake.adopt.AdoptSettings;
 import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adopt.DatabaseSettings;
 import org.shardflake.adoption.AdoptionPlan;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ConfirmMixin;
@@ -19,18 +20,17 @@ import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
-import org.shardflake.jdbc.Plural;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake adopt run}: brings the rows of all tables of a plan into the shards. */
+/** {@code shardflake adopt run}: brings the rows of all tables of a plan, or of one table, into the shards. */
 @Command(
         name = "run",
         description = {
-            "Brings the rows of all tables that a plan sends into the shards there, with their ids.",
+            "Brings the rows of all tables that a plan sends into the shards there, or of one table, with their ids.",
             "The tables keep taking writes. A table without the key gets it from the rows that it refers to. Run the"
                     + " command again to copy what is left and bring over what has changed. With --finish, the tables take"
                     + " no more writes, the last changes are brought over, and all rows are compared.",
@@ -45,7 +45,11 @@ import picocli.CommandLine.Spec;
             "4:the rows of a table cannot live in the shards as they are, or a server is a standby; nothing was changed",
             "5:the shards' rows differ from those of the tables; these are open to writes again"
         },
-        footer = {"", "Example: shardflake adopt run --plan adoption.yaml --from postgresql://app@old/app"})
+        footer = {
+            "",
+            "Examples: shardflake adopt run --plan adoption.yaml --from postgresql://app@old/app",
+            "          shardflake adopt run --table photo --key uid --from postgresql://app@old/app"
+        })
 final class AdoptRunCommand implements Callable<Integer> {
 
     @Spec
@@ -80,7 +84,7 @@ final class AdoptRunCommand implements Callable<Integer> {
     @Option(
             names = "--batch",
             paramLabel = "ROWS",
-            defaultValue = "" + AdoptSettings.DEFAULT_BATCH_ROWS,
+            defaultValue = "" + DatabaseSettings.DEFAULT_BATCH_ROWS,
             description = "How many rows of a table to bring over at a time (default: ${DEFAULT-VALUE}).")
     private int batch;
 
@@ -98,7 +102,7 @@ final class AdoptRunCommand implements Callable<Integer> {
         if (Stream.of(finish, reopen, cancel).filter(chosen -> chosen).count() > 1) {
             throw CliException.usage("--finish, --reopen and --cancel exclude each other");
         }
-        AdoptionPlan its = planned.read();
+        Optional<AdoptionPlan> its = planned.read();
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
         try (DatabaseAdopter adopter = planned.open(its, catalog, batch, rate, progress)) {
             if (dryRun.isOn()) {
@@ -107,26 +111,28 @@ final class AdoptRunCommand implements Callable<Integer> {
                 catalog.onInterruption(() -> cancel || finish
                         ? "%s is not finished".formatted(cancel ? "--cancel" : "--finish")
                         : "the rows brought so far stay in the shards; the same command with --cancel removes them");
-                List<AdoptReport> reports = perform(adopter, adopter.tables());
+                List<AdoptReport> reports = perform(adopter);
                 output.print(
                         reports.stream().map(AdoptView::facts).toList(),
-                        () -> AdoptView.text(reports) + AdoptSteps.after(reports, its, planned.from(catalog)));
+                        () -> AdoptView.text(reports)
+                                + its.map(plan -> AdoptSteps.after(reports, plan, planned.from(catalog)))
+                                        .orElse(""));
             }
         }
         return ExitCodes.OK;
     }
 
-    private List<AdoptReport> perform(DatabaseAdopter adopter, int tables) {
+    private List<AdoptReport> perform(DatabaseAdopter adopter) {
         if (cancel) {
             adopter.checkCancel();
             confirm.require(
-                    "remove all rows of %s from the shards".formatted(Plural.of(tables, "table")),
-                    "the tables themselves keep all of them");
+                    "remove all rows of %s from the shards".formatted(adopter.name()),
+                    "the old database keeps all of them");
             return adopter.cancel();
         }
         if (finish) {
             confirm.require(
-                    "end writes to %s for good".formatted(Plural.of(tables, "table")),
+                    "end writes to %s for good".formatted(adopter.name()),
                     "--dry-run shows what would be done; without --finish, the tables stay open to writes");
             return adopter.finish();
         }
@@ -142,9 +148,9 @@ final class AdoptRunCommand implements Callable<Integer> {
         output.print(
                 plans.stream().map(AdoptView::facts).toList(),
                 () -> cancel
-                        ? "would remove the rows of %s from %s"
+                        ? "would remove all rows of %s from %s"
                                 .formatted(
-                                        Plural.of(plans.size(), "table"),
+                                        adopter.name(),
                                         Amounts.shards(plans.get(0).shards()))
                         : String.join("\n", plans.stream().map(AdoptView::text).toList()));
     }

@@ -25,7 +25,7 @@ import picocli.CommandLine.Option;
         name = "status",
         description = {
             "Lists the adoptions that are neither finished nor cancelled, with the changes that wait in the journals of their old databases. No shard can be moved until they are.",
-            "The command that began one continues it: adopt run for the tables of a plan, else adopt TABLE.",
+            "The command that began one continues it: adopt run with --plan, or with --table.",
             "The catalog knows the old databases, so no option is needed. With --from, only the adoptions of that database are shown, and it is asked by this URL."
         },
         sortOptions = false,

@@ -9,14 +9,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardflakeException.Kind;
-import org.shardflake.adopt.AdoptSettings;
 import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adopt.DatabaseSettings;
 import org.shardflake.adopt.ReferenceComparison;
 import org.shardflake.adopt.TableComparison;
 import org.shardflake.adoption.AdoptionPlan;
@@ -38,7 +39,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "verify",
         description = {
-            "Compares all rows of a plan's tables with those in the shards, table by table and shard by shard, while the tables take writes. Those of reference tables are compared with their home.",
+            "Compares all rows of a plan's tables, or of one table, with those in the shards, table by table and shard by shard, while the tables take writes. Those of reference tables are compared with their home.",
             "Changes are brought over, too, as adopt run does: a row that differs counts only if it still differs when its"
                     + " changes have been carried out. Corrects nothing."
         },
@@ -73,11 +74,11 @@ final class AdoptVerifyCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
-        AdoptionPlan plan = planned.read();
+        Optional<AdoptionPlan> plan = planned.read();
         // First, since it is quick: if it fails, nothing that took hours is lost.
-        List<ReferenceComparison> references = references(plan);
+        List<ReferenceComparison> references = plan.map(this::references).orElse(List.of());
         List<TableComparison> tables;
-        try (DatabaseAdopter adopter = planned.open(plan, catalog, AdoptSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
+        try (DatabaseAdopter adopter = planned.open(plan, catalog, DatabaseSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
             tables = adopter.verify();
         }
         output.print(

@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.shardflake.CliCommand;
 import org.shardflake.adopt.AdoptPreview;
 import org.shardflake.adopt.AdoptReport;
@@ -65,37 +66,6 @@ final class AdoptView {
         facts.put("changes", report.changes());
         facts.put("compared", report.comparedRows());
         return facts;
-    }
-
-    static String text(AdoptReport report) {
-        String copied = "copied %s of %s into %s of %s"
-                .formatted(
-                        Plural.of(report.copiedRows(), "row"),
-                        report.table(),
-                        report.into(),
-                        Amounts.shards(report.shards()));
-        return switch (report.state()) {
-            case COPYING -> copied + "; run it again to continue";
-            case FOLLOWING ->
-                String.format(
-                        Locale.ROOT,
-                        "%s, and %s since%nwhen the application is ready to write to the shards, add --finish",
-                        copied,
-                        Plural.of(report.changes(), "change"));
-            case CLOSED ->
-                "%s; it is closed to writes, since --finish was killed: run that again, or --reopen".formatted(copied);
-            case FINISHED ->
-                report.comparedRows() < 0
-                        ? "%s was adopted before; nothing to do".formatted(report.table())
-                        : String.format(
-                                Locale.ROOT,
-                                "%s, and %s since; %s compared, all equal%n%s no longer takes writes",
-                                copied,
-                                Plural.of(report.changes(), "change"),
-                                Plural.of(report.comparedRows(), "row"),
-                                report.table());
-            case CANCELLED -> "cancelled: the shards have no rows of %s, which is unchanged".formatted(report.table());
-        };
     }
 
     static Map<String, Object> facts(AdoptionStatus status) {
@@ -174,7 +144,8 @@ final class AdoptView {
                                     trigger,
                                     "%s or %s"
                                             .formatted(
-                                                    CliCommand.ADOPT_RUN, CliCommand.ADOPT.with(adoption.table()))))));
+                                                    CliCommand.ADOPT_RUN,
+                                                    CliCommand.ADOPT_TABLE.with(adoption.table()))))));
             if (!status.problem().isEmpty()) {
                 problems.add("%s: %s".formatted(adoption.database(), status.problem()));
             }
@@ -183,7 +154,7 @@ final class AdoptView {
                 + (places.isEmpty() ? "" : "\n" + String.join("\n", places))
                 + (problems.isEmpty() ? "" : "\n" + String.join("\n", problems))
                 + "\nto continue: %s, or %s; with --finish to end it, with --cancel to give it up"
-                        .formatted(CliCommand.ADOPT_RUN, CliCommand.ADOPT);
+                        .formatted(CliCommand.ADOPT_RUN, CliCommand.ADOPT_TABLE);
     }
 
     private static String text(Slices slices) {
@@ -205,7 +176,7 @@ final class AdoptView {
                 + (progress.changes() >= AdoptionStatus.MOST_CHANGES ? "+" : "");
     }
 
-    /** The text about several tables of a plan. */
+    /** The text about tables after a run. */
     static String text(List<AdoptReport> reports) {
         TableWriter table = new TableWriter("TABLE", "INTO", "STATE", "COPIED", "CHANGES", "COMPARED");
         reports.forEach(report -> table.row(
@@ -215,7 +186,13 @@ final class AdoptView {
                 String.format(Locale.ROOT, "%,d", report.copiedRows()),
                 String.format(Locale.ROOT, "%,d", report.changes()),
                 report.comparedRows() < 0 ? "" : String.format(Locale.ROOT, "%,d", report.comparedRows())));
-        boolean follows = reports.stream().anyMatch(report -> report.state() == AdoptState.FOLLOWING);
-        return table + (follows ? "\nwhen the application is ready to write to the shards, add --finish" : "");
+        Set<AdoptState> states = reports.stream().map(AdoptReport::state).collect(Collectors.toSet());
+        return table
+                + (states.contains(AdoptState.FOLLOWING)
+                        ? "\nwhen the application is ready to write to the shards, add --finish"
+                        : "")
+                + (states.contains(AdoptState.CLOSED)
+                        ? "\nclosed tables take no writes, since --finish was killed: run that again, or --reopen"
+                        : "");
     }
 }

@@ -6,9 +6,13 @@ package org.shardflake.cli.command.installation;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.adopt.AdoptListener;
+import org.shardflake.adopt.AdoptTable;
 import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.adopt.DatabaseSettings;
 import org.shardflake.adoption.AdoptionPlan;
@@ -19,11 +23,31 @@ import org.shardflake.cli.error.FileFailure;
 import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Option;
 
-/** The options of commands that work on all tables of a plan. */
+/** The options of commands that work on all tables of a plan, or on tables that are named. */
 final class PlannedAdoptionMixin {
 
-    @Option(names = "--plan", required = true, paramLabel = "FILE", description = "The plan, made by adopt plan.")
-    private Path plan;
+    @Option(names = "--plan", paramLabel = "FILE", description = "The plan, made by adopt plan.")
+    private @Nullable Path plan;
+
+    @Option(
+            names = "--table",
+            paramLabel = "TABLE",
+            description =
+                    "In place of a plan, a table that has the key, such as photo or app.photo. May be repeated, for tables that are adopted together.")
+    private List<String> tables = List.of();
+
+    @Option(
+            names = "--key",
+            paramLabel = "COLUMN",
+            description =
+                    "With --table, the column with the key: integer, text or uuid (default: the one whose comment in the shards begins with 'shard key').")
+    private @Nullable String key;
+
+    @Option(
+            names = "--into",
+            paramLabel = "NAME",
+            description = "With --table, the name that it has in the shards (default: the same name).")
+    private @Nullable String into;
 
     @Option(
             names = "--from",
@@ -41,8 +65,19 @@ final class PlannedAdoptionMixin {
                     "How many tables to work on at a time, each with a session on every server (default: ${DEFAULT-VALUE}).")
     private int workers;
 
-    AdoptionPlan read() {
-        return read(plan);
+    /** The plan; empty if tables are named in its place. */
+    Optional<AdoptionPlan> read() {
+        if ((plan == null) == tables.isEmpty()) {
+            throw CliException.usage(
+                    plan == null ? "missing: --plan FILE, or --table TABLE" : "--plan and --table exclude each other");
+        }
+        if (plan != null && (key != null || into != null)) {
+            throw CliException.usage("--key and --into go with --table: a plan says them for each of its tables");
+        }
+        if (tables.size() > 1 && into != null) {
+            throw CliException.usage("--into is for one --table");
+        }
+        return Optional.ofNullable(plan).map(PlannedAdoptionMixin::read);
     }
 
     static AdoptionPlan read(Path plan) {
@@ -66,10 +101,22 @@ final class PlannedAdoptionMixin {
 
     /** Connects to all servers. */
     DatabaseAdopter open(
-            AdoptionPlan its, CatalogMixin catalog, int batchRows, int rowsPerSecond, AdoptListener listener) {
+            Optional<AdoptionPlan> its,
+            CatalogMixin catalog,
+            int batchRows,
+            int rowsPerSecond,
+            AdoptListener listener) {
         DatabaseSettings settings;
         try {
-            settings = DatabaseSettings.of(its, batchRows, workers, rowsPerSecond);
+            settings = its.isPresent()
+                    ? DatabaseSettings.of(its.get(), batchRows, workers, rowsPerSecond)
+                    : new DatabaseSettings(
+                            tables.stream()
+                                    .map(table -> AdoptTable.of(table, into, key))
+                                    .toList(),
+                            batchRows,
+                            workers,
+                            rowsPerSecond);
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }

@@ -32,8 +32,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardKey;
 import org.shardflake.adopt.AdoptListener;
-import org.shardflake.adopt.AdoptSettings;
-import org.shardflake.adopt.Adopter;
+import org.shardflake.adopt.AdoptTable;
+import org.shardflake.adopt.DatabaseAdopter;
+import org.shardflake.adopt.DatabaseSettings;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
@@ -130,12 +131,12 @@ abstract class BroughtOver {
             installation = PhotoInstallation.create(
                     postgres, directory, blocks("sql").get(4), blocks("sql").get(3));
             try (ConfigurableApplicationContext old = BroughtOver.start(3, "--shardflake.enabled=false")) {
-                ADOPTED.forEach(table -> adopt(table, Adopter::run));
+                adopt(DatabaseAdopter::run);
                 ClinicService clinic = old.getBean(ClinicService.class);
                 owner = Objects.requireNonNull(
                         clinic.register(new Owner("Eva", "Last", "Bonn")).getId());
                 clinic.addPet(owner, "Max", LocalDate.EPOCH, 1);
-                ADOPTED.forEach(table -> adopt(table, Adopter::finish));
+                adopt(DatabaseAdopter::finish);
                 assertThatThrownBy(() -> clinic.register(new Owner("Too", "Late", "Ulm")))
                         .isInstanceOf(DataAccessException.class);
             }
@@ -250,13 +251,15 @@ abstract class BroughtOver {
     }
 
     private interface AdoptStep {
-        void run(Adopter adopter);
+        void run(DatabaseAdopter adopter);
     }
 
-    private static void adopt(String table, AdoptStep step) {
+    private static void adopt(AdoptStep step) {
         ServerUrl catalog = ServerUrl.parse(postgres.database(0).uri());
-        try (Adopter adopter = Adopter.open(
-                new AdoptSettings("public." + table, null, null, AdoptSettings.DEFAULT_BATCH_ROWS),
+        try (DatabaseAdopter adopter = DatabaseAdopter.open(
+                DatabaseSettings.of(ADOPTED.stream()
+                        .map(table -> AdoptTable.of("public." + table, null, null))
+                        .toArray(AdoptTable[]::new)),
                 ServerUrl.parse(postgres.database(3).uri()),
                 catalog,
                 ShardCatalog.at(catalog).load(),
