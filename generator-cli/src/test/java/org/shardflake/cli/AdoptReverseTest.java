@@ -629,6 +629,7 @@ class AdoptReverseTest {
     }
 
     @Test
+    @Tag("full")
     void aShareOfTheShardsComesBackByTheCommand() throws IOException, SQLException, InterruptedException {
         String[] options = options();
 

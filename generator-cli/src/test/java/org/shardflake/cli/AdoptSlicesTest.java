@@ -544,6 +544,7 @@ class AdoptSlicesTest {
     }
 
     @Test
+    @Tag("full")
     void aShareOfTheShardsLeavesByTheCommand() throws IOException, SQLException {
         Path plan = Files.writeString(
                 directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));

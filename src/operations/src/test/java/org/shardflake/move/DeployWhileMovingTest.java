@@ -25,6 +25,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -189,6 +190,7 @@ class DeployWhileMovingTest {
     }
 
     @Test
+    @Tag("full")
     void aDeploymentThatDiesBetweenTheTwoIsFinishedByTheNext() throws Exception {
         dieAndFinish("ALTER TABLE account ADD COLUMN place text NOT NULL DEFAULT 'x'", "place, code");
         // The copy has a column that is NOT NULL and gets no values any more.
