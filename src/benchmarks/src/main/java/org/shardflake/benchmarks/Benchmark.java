@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.shardflake.benchmarks.adoptions.SlicePauses;
+import org.shardflake.benchmarks.adoptions.WholeDatabase;
 import org.shardflake.benchmarks.deploys.DeployComparison;
 import org.shardflake.benchmarks.deploys.LiveDeploys;
 import org.shardflake.benchmarks.growth.Growth;
@@ -48,7 +49,8 @@ public final class Benchmark {
             Map.entry("Poolers", Poolers::print),
             Map.entry("Readme", ReadmeSummary::write),
             Map.entry("RouterPeers", RouterComparison::run),
-            Map.entry("Streams", StreamPauses::print)));
+            Map.entry("Streams", StreamPauses::print),
+            Map.entry("WholeDatabase", WholeDatabase::run)));
 
     private Benchmark() {}
 
@@ -72,7 +74,7 @@ public final class Benchmark {
         System.getProperties().stringPropertyNames().stream()
                 .filter(
                         key -> key.matches(
-                                "(adoptions|curves|deploys|drains|growth|ids|live|moves|poolers|router|postgres|report|shardflake|streams)\\..+"))
+                                "(adoptions|deploys|drains|growth|ids|live|many|moves|poolers|router|postgres|report|shardflake|streams|whole)\\..+"))
                 .forEach(key -> command.add("-D%s=%s".formatted(key, System.getProperty(key))));
         String classPath =
                 Arrays.stream(classes.getURLs()).map(URL::getPath).collect(Collectors.joining(File.pathSeparator));

@@ -11,16 +11,10 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicLongArray;
-import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
-import org.shardflake.adopt.AdoptListener;
 import org.shardflake.adopt.AdoptTable;
 import org.shardflake.adopt.DatabaseAdopter;
-import org.shardflake.adopt.DatabaseSettings;
 import org.shardflake.adopt.SliceReport;
 import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.benchmarks.installation.Writers;
@@ -28,13 +22,10 @@ import org.shardflake.benchmarks.report.Distribution;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Target;
-import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresCluster;
-import org.shardflake.cluster.PostgresServer;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardTransaction;
-import org.shardflake.server.ServerUrl;
 
 /** Write pauses of shards that leave an old database and come back to it, under load: as the writers see them, and as the engine says. */
 public final class SlicePauses {
@@ -64,7 +55,6 @@ public final class SlicePauses {
             """;
 
     private static final String OLD_TABLES = """
-            CREATE SCHEMA shop;
             CREATE TABLE shop.orders (id bigint PRIMARY KEY, uid bigint NOT NULL, note integer NOT NULL);
             CREATE TABLE shop.item (order_id bigint REFERENCES shop.orders, line integer, text text, PRIMARY KEY (order_id, line));
             INSERT INTO shop.orders SELECT n * %1$s + shard, shard, 0 FROM generate_series(0, %1$s - 1) shard, generate_series(1, CASE WHEN shard < %2$s THEN %3$s ELSE 10 END) n;
@@ -72,14 +62,19 @@ public final class SlicePauses {
             VACUUM ANALYZE shop.orders, shop.item;
             """;
 
+    private static final List<AdoptTable> TABLES = List.of(
+            new AdoptTable("shop.orders", "orders", "uid", List.of(), null, List.of()),
+            new AdoptTable("shop.item", "item", "uid", List.of("order_id"), "shop.orders", List.of("id")));
+
     private final BenchmarkInstallation installation;
-    private final PostgresServer old;
+    private final SourceDatabase old;
     private final ShardSet leaving;
-    private final Changes changes;
+    private final RoutedChanges changes;
     private final Map<String, List<Double>> seen = new LinkedHashMap<>();
     private final Map<String, List<Double>> said = new LinkedHashMap<>();
 
-    private SlicePauses(BenchmarkInstallation installation, PostgresServer old, ShardSet leaving, Changes changes) {
+    private SlicePauses(
+            BenchmarkInstallation installation, SourceDatabase old, ShardSet leaving, RoutedChanges changes) {
         this.installation = installation;
         this.old = old;
         this.leaving = leaving;
@@ -107,54 +102,58 @@ public final class SlicePauses {
         try (PostgresCluster cluster = BenchmarkInstallation.startServers(3);
                 BenchmarkInstallation installation = BenchmarkInstallation.spread(cluster, DATABASE, 2, shards)) {
             installation.deploy(CHANGELOG);
-            PostgresServer old = cluster.servers().get(2);
-            try (Connection connection = old.connect()) {
-                Sql.execute(connection, "CREATE DATABASE " + DATABASE);
-            }
-            try (Connection connection = old.connect(DATABASE);
+            SourceDatabase old = new SourceDatabase(installation, cluster.server(2), DATABASE, "shop", TABLES);
+            old.create();
+            try (Connection connection = old.connect();
                     Statement statement = connection.createStatement()) {
                 for (String sql : OLD_TABLES.formatted(shards, leaving, rows).split(";\n", -1)) {
                     statement.execute(sql);
                 }
             }
-            try (ShardRouter router = ShardRouter.builder()
-                    .catalog(installation.uri("db1"))
-                    .credentials(
-                            installation.server("db1").user(),
-                            installation.server("db1").password())
-                    .oldDatabase(old.uri(DATABASE), "shop")
-                    .poolSize(writers)
-                    .build()) {
-                new SlicePauses(installation, old, ShardSet.range(0, leaving - 1), new Changes(router, shards))
+            try (ShardRouter router = old.router(writers)) {
+                RoutedChanges changes = new RoutedChanges(
+                        router,
+                        shards,
+                        (tx, shard, random) -> change(tx, (long) (1 + random.nextInt(10)) * shards + shard));
+                new SlicePauses(installation, old, ShardSet.range(0, leaving - 1), changes)
                         .run(shards, rounds, writers, restMillis);
             }
         }
     }
 
+    private static boolean change(ShardTransaction tx, long order) throws SQLException {
+        Sql.update(tx.connection(), "UPDATE %s.orders SET note = note + 1 WHERE id = ?".formatted(tx.schema()), order);
+        return Sql.update(
+                        tx.connection(),
+                        "UPDATE %s.item SET text = md5(text) WHERE order_id = ?".formatted(tx.schema()),
+                        order)
+                == 1;
+    }
+
     private void run(int shards, int rounds, int writers, int restMillis) throws Exception {
-        try (DatabaseAdopter adopter = adopter()) {
+        try (DatabaseAdopter adopter = old.adopter()) {
             adopter.cutOver(ShardSet.of()); // copies the rows and prepares the old database
         }
         installation.checkpoint();
-        try (Writers load = new Writers(shards, writers, restMillis, changes::change)) {
+        try (Writers load = new Writers(shards, writers, restMillis, changes)) {
             TimeUnit.SECONDS.sleep(WARM_UP_SECONDS);
             measure(rounds);
         }
         seen.forEach((work, its) -> print("longest write of a shard during " + work, its));
         said.forEach((work, its) -> print("pause that the engine says of a " + work, its));
-        System.out.println(Target.none("failed writes", changes.failed.get()) + changes.firstFailure);
+        System.out.println(Target.none("failed writes", changes.failed()) + " " + changes.firstFailure());
     }
 
     private void measure(int rounds) throws Exception {
         for (int round = 0; round < rounds; round++) {
             long begun = System.nanoTime();
             during("cutover", () -> {
-                try (DatabaseAdopter adopter = adopter()) {
+                try (DatabaseAdopter adopter = old.adopter()) {
                     return adopter.cutOver(leaving).now();
                 }
             });
             during("reverse", () -> {
-                try (DatabaseAdopter adopter = adopter()) {
+                try (DatabaseAdopter adopter = old.adopter()) {
                     return adopter.reverse(leaving).now();
                 }
             });
@@ -176,7 +175,7 @@ public final class SlicePauses {
         changes.forget();
         List<SliceReport> reports = work.run();
         for (int shard : leaving.stream().toArray()) {
-            seen.computeIfAbsent(name, key -> new ArrayList<>()).add(changes.longest(shard) / 1e6);
+            seen.computeIfAbsent(name, key -> new ArrayList<>()).add(changes.longestMillis(shard));
         }
         if (!reports.isEmpty()) {
             if (reports.size() != leaving.size()) {
@@ -199,69 +198,5 @@ public final class SlicePauses {
                 Figures.number(pauses.percentile(50)),
                 Figures.number(pauses.percentile(99)),
                 Figures.number(pauses.max()));
-    }
-
-    private DatabaseAdopter adopter() {
-        List<AdoptTable> tables = List.of(
-                new AdoptTable("shop.orders", "orders", "uid", List.of(), null, List.of()),
-                new AdoptTable("shop.item", "item", "uid", List.of("order_id"), "shop.orders", List.of("id")));
-        ServerUrl catalog = ServerUrl.parse(installation.uri("db1"));
-        ShardMap map = ShardCatalog.at(catalog).load();
-        return DatabaseAdopter.open(
-                new DatabaseSettings(tables, 10_000, 2, 0),
-                ServerUrl.parse(old.uri(DATABASE)),
-                catalog,
-                map,
-                server -> ServerUrl.parse(installation.uri(server.name())),
-                AdoptListener.NONE);
-    }
-
-    /** Changes of orders and their items by the router, wherever their shards are. */
-    private static final class Changes {
-
-        private final ShardRouter router;
-        private final int shards;
-        private final AtomicLongArray longest;
-        private final AtomicLong failed = new AtomicLong();
-        private volatile String firstFailure = "";
-
-        Changes(ShardRouter router, int shards) {
-            this.router = router;
-            this.shards = shards;
-            this.longest = new AtomicLongArray(shards);
-        }
-
-        void change(int shard, Random random) {
-            long order = (long) (1 + random.nextInt(10)) * shards + shard;
-            long start = System.nanoTime();
-            try {
-                router.write(shard, tx -> change(tx, order));
-            } catch (SQLException | RuntimeException e) {
-                if (failed.incrementAndGet() == 1) {
-                    firstFailure = ": " + e;
-                }
-            }
-            longest.accumulateAndGet(shard, System.nanoTime() - start, Math::max);
-        }
-
-        private static boolean change(ShardTransaction tx, long order) throws SQLException {
-            Sql.update(
-                    tx.connection(), "UPDATE %s.orders SET note = note + 1 WHERE id = ?".formatted(tx.schema()), order);
-            return Sql.update(
-                            tx.connection(),
-                            "UPDATE %s.item SET text = md5(text) WHERE order_id = ?".formatted(tx.schema()),
-                            order)
-                    == 1;
-        }
-
-        void forget() {
-            for (int shard = 0; shard < shards; shard++) {
-                longest.set(shard, 0);
-            }
-        }
-
-        long longest(int shard) {
-            return longest.get(shard);
-        }
     }
 }

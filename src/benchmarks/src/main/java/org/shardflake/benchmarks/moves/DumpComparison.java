@@ -4,8 +4,6 @@
  */
 package org.shardflake.benchmarks.moves;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -13,11 +11,10 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.shardflake.ShardSet;
 import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.benchmarks.installation.BenchmarkInstallation.Databases;
+import org.shardflake.benchmarks.installation.DumpPrograms;
 import org.shardflake.benchmarks.installation.Photos;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Rounds;
@@ -51,7 +48,7 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
      * @param megabytes of the tables, about
      */
     static DumpComparison measure(PostgresCluster cluster, int shards, int megabytes, int rounds) throws Exception {
-        String obstacle = DumpAndRestore.obstacle(cluster.server(0));
+        String obstacle = DumpPrograms.obstacle(cluster.server(0));
         try (BenchmarkInstallation installation = BenchmarkInstallation.onFirst(cluster, "whole", 2, shards)) {
             installation.deployPhotos(Photos.CHANGELOG);
             ShardSet all = ShardSet.range(0, shards - 1);
@@ -92,47 +89,8 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
     static final class DumpAndRestore {
 
         private static final String DATABASE = "restored";
-        private static final Pattern VERSION = Pattern.compile("\\(PostgreSQL\\) (\\d+)");
 
         private DumpAndRestore() {}
-
-        /** The reason why the programs cannot be used with this server, or empty if they can. */
-        static String obstacle(PostgresServer server) throws IOException, InterruptedException {
-            for (String program : List.of("pg_dump", "pg_restore")) {
-                String obstacle = obstacle(program, version(program), server.majorVersion());
-                if (!obstacle.isEmpty()) {
-                    return obstacle;
-                }
-            }
-            return "";
-        }
-
-        /**
-         * The reason why a program cannot be used, or empty if it can.
-         *
-         * @param version what it says of itself, empty if it is not there
-         */
-        static String obstacle(String program, String version, int server) {
-            Matcher matcher = VERSION.matcher(version);
-            if (!matcher.find()) {
-                return "there is no %s on the PATH".formatted(program);
-            }
-            int found = Integer.parseInt(matcher.group(1));
-            return found == server
-                    ? ""
-                    : "%s is of PostgreSQL %d, the servers are of %d; -Dpostgres.version=%d starts servers that fit"
-                            .formatted(program, found, server, found);
-        }
-
-        private static String version(String program) throws InterruptedException {
-            try {
-                Process process = new ProcessBuilder(program, "--version").start();
-                String version = new String(process.getInputStream().readAllBytes(), UTF_8);
-                return process.waitFor() == 0 ? version : "";
-            } catch (IOException e) {
-                return ""; // there is no such program
-            }
-        }
 
         /**
          * Copies the shards and removes the copy, and returns how many seconds copying took.
@@ -153,18 +111,11 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
                 dumping.addAll(List.of(options));
                 dumping.addAll(List.of("-n", "shard_*", "-f", dump, installation.uri(source)));
                 long start = System.nanoTime();
-                run(dumping);
-                run(List.of("pg_restore", "-j2", "-d", server.uri(DATABASE), dump));
+                DumpPrograms.run(dumping);
+                DumpPrograms.run(List.of("pg_restore", "-j2", "-d", server.uri(DATABASE), dump));
                 double seconds = (System.nanoTime() - start) / 1e9;
                 requireRows(installation, source, server);
                 return seconds;
-            }
-        }
-
-        private static void run(List<String> command) throws IOException, InterruptedException {
-            int exitCode = new ProcessBuilder(command).inheritIO().start().waitFor();
-            if (exitCode != 0) {
-                throw new IllegalStateException("%s ended with %d".formatted(command.get(0), exitCode));
             }
         }
 

@@ -8,8 +8,8 @@ import java.sql.Connection;
 import java.util.ArrayList;
 import java.util.List;
 import org.shardflake.benchmarks.installation.BenchmarkInstallation;
+import org.shardflake.benchmarks.installation.DumpPrograms;
 import org.shardflake.benchmarks.installation.ShardflakeCommand;
-import org.shardflake.benchmarks.moves.DumpComparison.DumpAndRestore;
 import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
@@ -28,7 +28,7 @@ public final class MoveComparison {
         Sizes sizes = Sizes.of(sizing);
         try (PostgresCluster cluster = BenchmarkInstallation.startServers(2);
                 Connection connection = cluster.server(0).connect()) {
-            String obstacle = DumpAndRestore.obstacle(cluster.server(0));
+            String obstacle = DumpPrograms.obstacle(cluster.server(0));
             if (!obstacle.isEmpty()) {
                 System.out.println("moves will not be compared with pg_dump: " + obstacle);
             }
