@@ -675,23 +675,30 @@ class AdoptSlicesTest {
     private Process startRehearsal() throws IOException {
         Path plan = Files.writeString(
                 directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
-        ProcessBuilder command = new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-cp",
-                System.getProperty("java.class.path"),
-                Shardflake.class.getName(),
+        return start(
+                installation,
+                directory.resolve("rehearsal.log"),
                 "adopt",
                 "rehearse",
                 "--plan=" + plan,
                 "--from=" + installation.url(OLD),
                 "--shards=3",
                 "--yes");
-        command.environment()
+    }
+
+    /** Starts a command that can be killed, as a process. */
+    static Process start(CliInstallation installation, Path log, String... arguments) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Shardflake.class.getName()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment()
                 .putAll(Map.of("SHARDFLAKE_CATALOG", installation.url(0), "PGPASSWORD", installation.password()));
-        return command.redirectErrorStream(true)
-                .redirectOutput(directory.resolve("rehearsal.log").toFile())
-                .start();
+        return builder.redirectErrorStream(true).redirectOutput(log.toFile()).start();
     }
 
     private void await(int server, String condition) throws SQLException {
