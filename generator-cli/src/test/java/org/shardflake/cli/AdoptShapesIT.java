@@ -121,7 +121,9 @@ class AdoptShapesIT {
         String from = "--from=" + installation.url(OLD);
         launch("adopt", "plan", from, "--key=shop." + key, "--file=" + file);
         AdoptionPlan plan = AdoptionPlanFile.read(file);
-        assertThat(plan.tables()).extracting(table -> table.name().table()).containsExactlyInAnyOrderElementsOf(tables());
+        assertThat(plan.tables())
+                .extracting(table -> table.name().table())
+                .containsExactlyInAnyOrderElementsOf(tables());
         if (plan.changelogs().reference() != null) {
             launch("reference", "deploy", "--changelog=" + directory.resolve("reference.sql"), "--home=db1");
         }

@@ -52,6 +52,7 @@ import org.shardflake.Sharding;
 import org.shardflake.changes.ChangeStream;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.cluster.TestDatabase;
 import org.shardflake.move.AccountShards;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
@@ -71,9 +72,10 @@ class ChangeReaderIT {
     private static final String NAME = "sink";
     private static final int AHEAD = 300;
     private static final int ROWS = 120;
+    private static final List<String> ADDED = List.of("db3", "db4");
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(4);
+    static final PostgresExtension postgres = PostgresExtension.servers(5);
 
     @TempDir
     Path directory;
@@ -111,7 +113,11 @@ class ChangeReaderIT {
     }
 
     private ServerUrl url(String server) {
-        return server.equals("db3") ? ServerUrl.parse(postgres.database(3).uri()) : shards.url(server);
+        return ADDED.contains(server) ? ServerUrl.parse(added(server).uri()) : shards.url(server);
+    }
+
+    private static TestDatabase added(String server) {
+        return postgres.database(3 + ADDED.indexOf(server));
     }
 
     @Test
@@ -165,7 +171,9 @@ class ChangeReaderIT {
             }
             long seed = random.nextLong();
             Future<?> reading = threads.submit(() -> read(new Random(seed)));
-            addServer();
+            for (String server : ADDED) {
+                add(server);
+            }
             while (cutOver < cutovers || reversed < reverses) {
                 move(random, reading);
             }
@@ -303,12 +311,11 @@ class ChangeReaderIT {
     }
 
     /** A server that the reader does not know when it begins. */
-    private void addServer() throws SQLException {
-        try (Connection connection = postgres.database(3).connect()) {
+    private void add(String server) throws SQLException {
+        try (Connection connection = added(server).connect()) {
             FunctionLibrary.deploy(connection);
         }
-        shards.catalog()
-                .addServer(new Server("db3", postgres.database(3).uri().replaceFirst(":[^:@/]*@", "@")), "a test");
+        shards.catalog().addServer(new Server(server, added(server).uri().replaceFirst(":[^:@/]*@", "@")), "a test");
         stream.create();
     }
 
@@ -366,8 +373,8 @@ class ChangeReaderIT {
     /** On a thread of its own, since that of the work may be interrupted. */
     private void crash(String server) {
         CompletableFuture.runAsync(() -> {
-                    PostgresServer its = postgres.database(
-                                    List.of("db1", "db2", "catalog", "db3").indexOf(server))
+                    PostgresServer its = postgres.database(List.of("db1", "db2", "catalog", "db3", "db4")
+                                    .indexOf(server))
                             .server();
                     its.crash();
                     its.start();
