@@ -524,7 +524,7 @@ class AdoptCommandTest {
                 .isEqualTo("0");
         assertThat(cancel().err())
                 .isEqualTo(
-                        "error: old.photo is not being adopted\nhint: begin with shardflake adopt run --plan FILE --from URL\n");
+                        "error: old.photo is not being adopted\nhint: begin with shardflake adopt run --plan FILE --from URL or shardflake adopt run --table old.photo --from URL\n");
         assertThat(shards(ID_CHECKS)).isEqualTo(checks);
         assertThat(installation.query(OLD, "SELECT to_regnamespace('shardflake_adopt')"))
                 .isEqualTo("null");
@@ -721,7 +721,7 @@ class AdoptCommandTest {
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err())
                 .contains(
-                        "shards 0,1 had left the old database before the adoption of old.likes began",
+                        "shards 0,1 left the old database without the rows of old.likes",
                         "shardflake adopt run --table old.likes --from URL --finish");
         installation.execute(OLD, "DELETE FROM old.likes WHERE uid = 8");
         Result finished = run("old.likes", "--key=uid", "--finish", "--yes");
@@ -729,6 +729,52 @@ class AdoptCommandTest {
         assertThat(installation.query(0, "SELECT count(*) FROM shard_0000.likes"))
                 .isEqualTo(installation.query(OLD, "SELECT count(*) FROM old.likes WHERE uid % 8 = 0"));
         assertThat(shardRows("likes")).isEqualTo(490);
+    }
+
+    /** Its changes are brought to the shards that have left without it, too. */
+    @Test
+    void aTableThatStaysWhileShardsLeaveIsBroughtWhole() throws SQLException {
+        onAllShards("ALTER TABLE %s.likes DROP CONSTRAINT IF EXISTS likes_photo_id_fkey");
+        assertThat(run("old.likes", "--key=uid").exitCode()).isZero();
+        Result left = adopt("cutover", "--table=old.photo", "--key=uid", "--shards=0-1", "--yes");
+        assertThat(left.exitCode()).as(left.toString()).isZero();
+        installation.execute(OLD, "DELETE FROM old.likes WHERE uid = 8; INSERT INTO old.likes VALUES (1, 8, now())");
+
+        Result refused = adopt("cutover", "--table=old.likes", "--key=uid", "--shards=2", "--yes");
+        Result finished = run("old.likes", "--key=uid", "--finish", "--yes");
+
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(finished.exitCode()).as(finished.toString()).isZero();
+        assertThat(finished.out()).endsWith(" 496\n");
+        assertThat(installation.query(0, "SELECT count(*) FROM shard_0000.likes WHERE uid = 8"))
+                .isEqualTo("1");
+    }
+
+    @Test
+    void shardsLeaveAndReturnWithAllTablesThatLeaveByShards() throws SQLException {
+        onAllShards("ALTER TABLE %s.likes DROP CONSTRAINT IF EXISTS likes_photo_id_fkey");
+        String[] both = {"cutover", "--table=old.photo", "--table=old.likes", "--key=uid", "--shards=0-1", "--yes"};
+        Result left = adopt(both);
+        assertThat(left.exitCode()).as(left.toString()).isZero();
+
+        for (String verb : List.of("cutover", "reverse")) {
+            Result refused = adopt(verb, "--table=old.photo", "--key=uid", "--shards=1-2", "--yes");
+
+            assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+            assertThat(refused.err())
+                    .startsWith("error: a shard leaves or returns with all of its tables, and old.likes would be left out\n");
+        }
+    }
+
+    @Test
+    void twoTablesDoNotGoIntoOne() throws SQLException {
+        installation.execute(OLD, "CREATE SCHEMA older; CREATE TABLE older.photo (LIKE old.photo INCLUDING ALL)");
+
+        Result refused = run("old.photo", "--table=older.photo", "--key=uid");
+
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(refused.err())
+                .startsWith("error: rows of two tables would go into photo of the shards, the second is older.photo\n");
     }
 
     /** Named one after the other, without their keys: the shards say them. */

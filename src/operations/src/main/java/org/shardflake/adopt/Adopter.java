@@ -344,8 +344,8 @@ final class Adopter implements AutoCloseable {
                 throw new AdoptRefusedException(
                         "%s has been adopted, and the shards may have newer rows".formatted(table.name()),
                         Advice.of(
-                                "if nothing has been written to them, %s makes the table take writes again; then cancel",
-                                CliCommand.ADOPT_RUN_REOPEN));
+                                "if nothing has been written to them, %s or %s makes the table take writes again; then cancel",
+                                CliCommand.ADOPT_RUN_REOPEN, CliCommand.ADOPT_TABLE_REOPEN.with(table.name())));
             }
             Set<Integer> left = new SliceFence(connection).over(table.name());
             if (!left.isEmpty()) {
@@ -364,7 +364,9 @@ final class Adopter implements AutoCloseable {
         Adoption adoption = journal.find()
                 .orElseThrow(() -> new AdoptRefusedException(
                         "%s is not being adopted".formatted(table.name()),
-                        Advice.of("begin with %s", CliCommand.ADOPT_RUN)));
+                        Advice.of(
+                                "begin with %s or %s",
+                                CliCommand.ADOPT_RUN, CliCommand.ADOPT_TABLE.with(table.name()))));
         refuseOther(adoption);
         return adoption;
     }
@@ -756,7 +758,7 @@ final class Adopter implements AutoCloseable {
 
     /** The table's rows for the way back from the shards. */
     SliceRows wayBack() throws SQLException {
-        Adoption adoption = requireBegun();
+        Adoption adoption = journal.complete(requireBegun());
         if (adoption.state() == AdoptState.FINISHED) {
             throw new AdoptRefusedException(
                     "the adoption is finished: all shards have left the old database",

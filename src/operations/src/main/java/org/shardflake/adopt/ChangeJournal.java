@@ -40,8 +40,8 @@ final class ChangeJournal {
                 state text NOT NULL DEFAULT 'COPYING', copied_to text[], copied_rows bigint NOT NULL DEFAULT 0,
                 begun timestamptz NOT NULL DEFAULT now());
             ALTER TABLE shardflake_adopt.adoption ADD COLUMN IF NOT EXISTS mark uuid;
-            ALTER TABLE shardflake_adopt.adoption ADD COLUMN IF NOT EXISTS left_before integer[] NOT NULL DEFAULT '{}';
-            COMMENT ON COLUMN shardflake_adopt.adoption.left_before IS 'Shards that had left this database when the adoption began: the rows of this table did not leave with them';
+            ALTER TABLE shardflake_adopt.adoption ADD COLUMN IF NOT EXISTS left_without integer[] NOT NULL DEFAULT '{}';
+            COMMENT ON COLUMN shardflake_adopt.adoption.left_without IS 'Shards that have left this database without the rows of this table';
             CREATE TABLE IF NOT EXISTS shardflake_adopt.lifted (
                 adoption integer, shard integer, column_name text NOT NULL, validated boolean NOT NULL, PRIMARY KEY (adoption, shard));
             COMMENT ON TABLE shardflake_adopt.lifted IS 'Shards whose check of ids the adoption has replaced by one that is always true';
@@ -118,7 +118,7 @@ final class ChangeJournal {
             ALTER TABLE %2$s ENABLE ALWAYS TRIGGER shardflake_adopt_note;
             """, "shardflake_adopt_truncate", """
             CREATE TRIGGER shardflake_adopt_truncate BEFORE TRUNCATE ON %2$s
-                FOR EACH STATEMENT EXECUTE FUNCTION shardflake_adopt.refuse('55006', 'its rows are in shards, or on their way into them', 'Delete rows instead, or end the adoption with shardflake adopt --cancel.');
+                FOR EACH STATEMENT EXECUTE FUNCTION shardflake_adopt.refuse('55006', 'its rows are in shards, or on their way into them', 'Delete rows instead, or end the adoption with shardflake adopt run --cancel.');
             ALTER TABLE ONLY %2$s ENABLE ALWAYS TRIGGER shardflake_adopt_truncate;
             """, "shardflake_adopt_closed", """
             CREATE TRIGGER shardflake_adopt_closed BEFORE INSERT OR UPDATE OR DELETE ON %2$s
@@ -196,18 +196,17 @@ final class ChangeJournal {
     Adoption begin(UUID installation, String into, Route route) throws SQLException {
         withLock(() -> {
             Sql.execute(connection, INSTALL);
-            Object[] over = new SliceFence(connection).over().toArray();
             long id = Sql.number(
                     connection,
-                    "INSERT INTO shardflake_adopt.adoption (source, installation, target, key, shard_count, mark, left_before) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                    "INSERT INTO shardflake_adopt.adoption (source, installation, target, key, shard_count, mark) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
                     table.name(),
                     installation,
                     into,
                     route.description(),
                     route.key().shardCount(),
-                    UUID.randomUUID(),
-                    connection.createArrayOf("integer", over));
+                    UUID.randomUUID());
             create(id, route);
+            new SliceFence(connection).noteLeft(id);
         });
         return find().orElseThrow();
     }
@@ -280,7 +279,7 @@ final class ChangeJournal {
                 Sql.isTrue(connection, "SELECT to_regclass(?) IS NOT NULL", SCHEMA + ".waiting_" + adoption.id());
         boolean hasAll = Sql.isTrue(
                 connection,
-                "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('shardflake_adopt.adoption') AND attname = 'left_before')");
+                "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('shardflake_adopt.adoption') AND attname = 'left_without')");
         if (adoption.mark() != null && hasWaiting && hasAll) {
             return adoption;
         }

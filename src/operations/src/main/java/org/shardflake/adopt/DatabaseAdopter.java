@@ -151,11 +151,11 @@ public final class DatabaseAdopter implements AutoCloseable {
 
     /** Names what is adopted, as messages say it. */
     public String name() {
-        return name("each of the %s tables".formatted(tables.size()));
+        return name("each", tables);
     }
 
-    private String name(String several) {
-        return tables.size() == 1 ? tables.get(0).name() : several;
+    private static String name(String which, List<Routes.Placed> some) {
+        return some.size() == 1 ? some.get(0).name() : "%s of the %s tables".formatted(which, some.size());
     }
 
     private Connection old() {
@@ -276,12 +276,11 @@ public final class DatabaseAdopter implements AutoCloseable {
             try {
                 closeAll(unfinished);
                 if (!unfinished.isEmpty()) {
-                    listener.closed(name());
+                    listener.closed(name("each", unfinished));
                 }
                 onLevels(unfinished, adopter -> adopter.bringAllOver(adopter.prepare()));
                 check(unfinished);
-                ChangeJournal.finish(
-                        old(), unfinished.stream().map(Routes.Placed::name).toList());
+                ChangeJournal.finish(old(), names(unfinished));
             } catch (SQLException | RuntimeException e) {
                 openAfter(e, unfinished);
                 throw e;
@@ -309,7 +308,7 @@ public final class DatabaseAdopter implements AutoCloseable {
                 throw new AdoptRefusedException(
                         "the adoption is finished: all shards have left the old database", "nothing is left to do");
             }
-            requireNoneLeftBefore();
+            requireTogether();
             onAll(unfinished, Adopter::checkReferences);
             CutoverReport report;
             try (SliceCutover cutover = SliceCutover.open(tables, sessions, settings.batchRows(), listener)) {
@@ -320,8 +319,7 @@ public final class DatabaseAdopter implements AutoCloseable {
             }
             if (report.remaining().isEmpty()) {
                 closeAll(unfinished);
-                ChangeJournal.finish(
-                        old(), tables.stream().map(Routes.Placed::name).toList());
+                ChangeJournal.finish(old(), names(tables));
                 onAll(unfinished, Adopter::forgetFinished);
             }
             return report;
@@ -340,7 +338,7 @@ public final class DatabaseAdopter implements AutoCloseable {
     public CutoverReport rehearse(ShardSet shards) {
         return Sql.translating(() -> {
             lock();
-            requireNoneLeftBefore();
+            requireTogether();
             onAll(tables, adopter -> {
                 adopter.checkFollowing();
                 adopter.plan(); // A cutover would refuse the same.
@@ -355,7 +353,7 @@ public final class DatabaseAdopter implements AutoCloseable {
 
     /**
      * Brings back shards that have left, one by one, with everything written to them since; their servers then refuse writes until the shards
-     * leave again. Tables of the shards that are not of the plan, reference tables and lookups are left as they are.
+     * leave again. Tables of the shards that are not adopted, reference tables and lookups are left as they are.
      *
      * @throws AdoptRefusedException if no shard has left, or the old tables cannot hold a row of a shard; it accepts writes as before, and so do those
      *     after it
@@ -363,17 +361,19 @@ public final class DatabaseAdopter implements AutoCloseable {
     public ReturnReport reverse(ShardSet shards) {
         return Sql.translating(() -> {
             lock();
-            requireNoneLeftBefore();
+            requireTogether();
             try (SliceReturn back = SliceReturn.open(tables, sessions.get(0), settings, listener)) {
                 return new ReturnReport(back.run(shards), back.over());
             }
         });
     }
 
-    private void requireNoneLeftBefore() throws SQLException {
-        for (Routes.Placed table : tables) {
-            new SliceFence(old()).requireNoneBefore(table.name());
-        }
+    private void requireTogether() throws SQLException {
+        new SliceFence(old()).requireTogether(names(tables));
+    }
+
+    private static List<String> names(List<Routes.Placed> some) {
+        return some.stream().map(Routes.Placed::name).toList();
     }
 
     private void closeAll(List<Routes.Placed> some) throws SQLException {
@@ -399,10 +399,10 @@ public final class DatabaseAdopter implements AutoCloseable {
                 ChangeJournal journal = journal(table);
                 journal.open(journal.find().orElseThrow());
             }
-            listener.opened(name());
+            listener.opened(name("each", closed));
         } catch (SQLException e) {
             failure.addSuppressed(e);
-            listener.leftClosed(name("one of the %s tables".formatted(tables.size())));
+            listener.leftClosed(name("one", closed));
         }
     }
 
@@ -488,7 +488,9 @@ public final class DatabaseAdopter implements AutoCloseable {
             List<AdoptReport> reports = new ArrayList<>();
             List<Routes.Placed> begun = begun();
             onAll(begun, Adopter::checkOthers);
-            new FencedShards(sessions.get(0)).openAll();
+            if (new SliceFence(old()).others(names(tables)).isEmpty()) {
+                new FencedShards(sessions.get(0)).openAll(); // Else they are fenced for the other tables.
+            }
             // Children first: their shards are found by their parents' lines.
             for (int i = begun.size() - 1; i >= 0; i--) {
                 on(begun.get(i), sessions.get(0), adopter -> reports.add(adopter.cancel()));
@@ -508,7 +510,10 @@ public final class DatabaseAdopter implements AutoCloseable {
         if (begun.isEmpty()) {
             throw new AdoptRefusedException(
                     tables.size() == 1 ? name() + " is not being adopted" : "none of these tables is being adopted",
-                    Advice.of("begin with %s", CliCommand.ADOPT_RUN));
+                    Advice.of(
+                            "begin with %s or %s",
+                            CliCommand.ADOPT_RUN,
+                            CliCommand.ADOPT_TABLE.with(tables.get(0).name())));
         }
         return begun;
     }

@@ -39,7 +39,14 @@ final class Routes {
                 throw new AdoptRefusedException("table %s is named twice".formatted(found.name()), "name it once");
             }
             facts.put(one.table(), found);
-            into.put(found.name(), one.into() == null ? found.plainName() : one.into());
+            String target = one.into() == null ? found.plainName() : one.into();
+            if (into.containsValue(target)) {
+                throw new AdoptRefusedException(
+                        "rows of two tables would go into %s of the shards, the second is %s"
+                                .formatted(target, found.name()),
+                        "a table of the shards has the rows of one table");
+            }
+            into.put(found.name(), target);
         }
         for (AdoptTable one : tables) {
             route(one, new LinkedHashSet<>());

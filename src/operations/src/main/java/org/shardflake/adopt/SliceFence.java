@@ -6,10 +6,12 @@ package org.shardflake.adopt;
 
 import static java.util.stream.Collectors.joining;
 
+import java.sql.Array;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -183,8 +185,22 @@ final class SliceFence {
                AND EXISTS (SELECT FROM pg_trigger WHERE tgrelid = to_regclass(?) AND tgname = 'zz_shardflake_adopt_fence')
             """;
 
-    private static final String LEFT_BEFORE =
-            "SELECT v::integer FROM shardflake_adopt.adoption a, jsonb_array_elements_text(to_jsonb(a) -> 'left_before') v WHERE a.source = ?";
+    private static final String LEFT_WITHOUT =
+            "SELECT v::integer FROM shardflake_adopt.adoption a, jsonb_array_elements_text(to_jsonb(a) -> 'left_without') v WHERE a.source = ?";
+
+    private static final String NOTE_LEFT = """
+            UPDATE shardflake_adopt.adoption SET left_without = ARRAY(SELECT shard FROM shardflake_adopt.slice WHERE over_since IS NOT NULL) WHERE id = ?
+            """;
+
+    private static final String LEAVE = """
+            WITH gone AS (UPDATE shardflake_adopt.slice SET over_since = clock_timestamp() WHERE shard = ? AND over_since IS NULL RETURNING shard)
+            UPDATE shardflake_adopt.adoption a SET left_without = a.left_without || g.shard FROM gone g WHERE a.source <> ALL (?)
+            """;
+
+    private static final String OTHERS = """
+            SELECT a.source FROM shardflake_adopt.adoption a JOIN pg_trigger t ON t.tgrelid = to_regclass(a.source)
+             WHERE t.tgname = 'zz_shardflake_adopt_fence' AND a.source <> ALL (?) ORDER BY 1
+            """;
 
     private static final String SLICES = "SELECT s.shard, s.over_since IS NOT NULL, %s FROM shardflake_adopt.slice s";
     private static final String FENCED = "EXISTS (SELECT FROM shardflake_adopt.fenced f WHERE f.shard = s.shard)";
@@ -218,13 +234,17 @@ final class SliceFence {
                 new Slices(ShardSet.of(remaining), ShardSet.of(over), ShardSet.of(back), ShardSet.of(closed)));
     }
 
+    private boolean hasSlices() throws SQLException {
+        return Sql.isTrue(connection, "SELECT to_regclass('shardflake_adopt.slice') IS NOT NULL");
+    }
+
     private boolean hasFenced() throws SQLException {
         return Sql.isTrue(connection, "SELECT to_regclass('shardflake_adopt.fenced') IS NOT NULL");
     }
 
     /** The shards that have left the old database. */
     Set<Integer> over() throws SQLException {
-        if (!Sql.isTrue(connection, "SELECT to_regclass('shardflake_adopt.slice') IS NOT NULL")) {
+        if (!hasSlices()) {
             return Set.of();
         }
         return new HashSet<>(Sql.list(
@@ -236,30 +256,55 @@ final class SliceFence {
     /** The shards that have left the old database with the rows of a table. */
     Set<Integer> over(String table) throws SQLException {
         Set<Integer> over = new HashSet<>(over());
-        over.removeAll(leftBefore(table));
+        over.removeAll(leftWithout(table));
         return over;
     }
 
-    private Set<Integer> leftBefore(String table) throws SQLException {
+    private Set<Integer> leftWithout(String table) throws SQLException {
         return over().isEmpty()
                 ? Set.of()
-                : new HashSet<>(Sql.list(connection, LEFT_BEFORE, row -> row.getInt(1), table));
+                : new HashSet<>(Sql.list(connection, LEFT_WITHOUT, row -> row.getInt(1), table));
+    }
+
+    /** Records the shards that have left without a table, at the end of the transaction that begins its adoption: no other leaves until then. */
+    void noteLeft(long adoption) throws SQLException {
+        if (hasSlices()) {
+            Sql.execute(connection, "LOCK TABLE shardflake_adopt.slice IN SHARE MODE");
+            Sql.update(connection, NOTE_LEFT, adoption);
+        }
+    }
+
+    /** The other tables that leave shard by shard; the state of a shard is that of the whole database. */
+    List<String> others(Collection<String> tables) throws SQLException {
+        return hasSlices() ? Sql.list(connection, OTHERS, row -> row.getString(1), array(tables)) : List.of();
+    }
+
+    private Array array(Collection<String> tables) throws SQLException {
+        return connection.createArrayOf("text", tables.toArray());
     }
 
     /**
-     * Refuses to work by shards on a table that came after some of them had left.
+     * Refuses to work by shards on tables, if some shards have left without one of them, or would leave or return without another.
      *
-     * @throws AdoptRefusedException if its adoption began then
+     * @throws AdoptRefusedException if the tables are not all that leave by shards
      */
-    void requireNoneBefore(String table) throws SQLException {
-        ShardSet left = ShardSet.of(leftBefore(table));
-        if (!left.isEmpty()) {
+    void requireTogether(Collection<String> tables) throws SQLException {
+        for (String table : tables) {
+            ShardSet left = ShardSet.of(leftWithout(table));
+            if (!left.isEmpty()) {
+                throw new AdoptRefusedException(
+                        "%s left the old database without the rows of %s".formatted(Plural.shards(left), table),
+                        Advice.of(
+                                "end this adoption by itself, with %s; or bring the shards back with the tables that left, and name all tables together",
+                                CliCommand.ADOPT_TABLE_FINISH.with(table)));
+            }
+        }
+        List<String> others = others(tables);
+        if (!others.isEmpty()) {
             throw new AdoptRefusedException(
-                    "%s left the old database before the adoption of %s began"
-                            .formatted(Plural.shards(left, "had", "had"), table),
-                    Advice.of(
-                            "end this one by itself, with %s; or cancel it, bring the shards back with the plan by which they left, and begin again",
-                            CliCommand.ADOPT_TABLE_FINISH.with(table)));
+                    "a shard leaves or returns with all of its tables, and %s would be left out"
+                            .formatted(String.join(", ", others)),
+                    "name all of them: by the plan with which they began, or each by --table");
         }
     }
 
@@ -415,12 +460,9 @@ final class SliceFence {
         Sql.call(connection, "SELECT pg_advisory_unlock(?, ?)", LOCK_CLASS, shard % LOCKS);
     }
 
-    /** Records that a slice has left; its lock must be held. */
-    void leave(int shard) throws SQLException {
-        Sql.update(
-                connection,
-                "UPDATE shardflake_adopt.slice SET over_since = clock_timestamp() WHERE shard = ? AND over_since IS NULL",
-                shard);
+    /** Records that a slice has left with the rows of these tables, and without those of others; its lock must be held. */
+    void leave(int shard, Collection<String> tables) throws SQLException {
+        Sql.update(connection, LEAVE, shard, array(tables));
     }
 
     /**
@@ -437,7 +479,7 @@ final class SliceFence {
         }
         Sql.update(
                 connection,
-                "UPDATE shardflake_adopt.adoption SET left_before = array_remove(left_before, ?) WHERE ? = ANY (left_before)",
+                "UPDATE shardflake_adopt.adoption SET left_without = array_remove(left_without, ?) WHERE ? = ANY (left_without)",
                 shard,
                 shard);
     }
