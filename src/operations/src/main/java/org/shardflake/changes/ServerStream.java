@@ -125,7 +125,7 @@ public final class ServerStream {
     /**
      * An obstacle to moving shards with their changes, and the remedy.
      *
-     * @param isSlot whether it is a reader's missing slot, which a standby cannot have
+     * @param isSlot whether it is a reader's missing slot, which a standby gets after its promotion; then there is no other obstacle
      */
     public record Obstacle(String what, Advice remedy, boolean isSlot) {
         Obstacle(String what, Advice remedy) {
@@ -143,6 +143,14 @@ public final class ServerStream {
         if (!isThere()) {
             return Optional.empty();
         }
+        for (ServerStream side : List.of(this, target)) {
+            if (!Sql.isTrue(side.connection, MAY_CHANGE, ChangeStream.PUBLICATION)) {
+                return Optional.of(new Obstacle(
+                        "the role may not change publication %s on %s, or may not write messages into the log"
+                                .formatted(ChangeStream.PUBLICATION, side.name),
+                        Advice.of("grant it the publication's owner, and EXECUTE on pg_logical_emit_message")));
+            }
+        }
         List<String> there =
                 target.readers().stream().map(ChangeStreamStatus.Reader::slot).toList();
         for (ChangeStreamStatus.Reader reader : readers()) {
@@ -154,14 +162,6 @@ public final class ServerStream {
                                 "start the reader, which creates the slot there, or create it; if the reader is gone for good, drop its slot on %s",
                                 name),
                         true));
-            }
-        }
-        for (ServerStream side : List.of(this, target)) {
-            if (!Sql.isTrue(side.connection, MAY_CHANGE, ChangeStream.PUBLICATION)) {
-                return Optional.of(new Obstacle(
-                        "the role may not change publication %s on %s, or may not write messages into the log"
-                                .formatted(ChangeStream.PUBLICATION, side.name),
-                        Advice.of("grant it the publication's owner, and EXECUTE on pg_logical_emit_message")));
             }
         }
         return Optional.empty();

@@ -50,7 +50,7 @@ final class ShardRun {
 
     /**
      * Lets the server find a deadlock when the deployment completes it, and so end the deployment's attempt. Otherwise the application's transaction,
-     * which began to wait earlier, would find it first and be ended.
+     * which began to wait earlier, would find it first and be ended. A deadlock that the application completes is ended by the lock timeout.
      */
     private static final String GIVES_WAY =
             "SELECT pg_catalog.set_config('deadlock_timeout', '10ms', true) WHERE pg_catalog.has_parameter_privilege('deadlock_timeout', 'SET')";

@@ -505,7 +505,7 @@ public final class Preflight {
     private void checkChangeStream() throws SQLException {
         ServerStream left = new ServerStream(source.name(), from);
         Optional<ServerStream.Obstacle> obstacle = left.obstacle(new ServerStream(target.name(), to));
-        // A standby gets the slots of readers when it is promoted, and no shard is cut over before.
+        // Readers create their slots on a standby after its promotion, and each cutover checks that.
         boolean isLater =
                 obstacle.isPresent() && obstacle.get().isSlot() && Sql.isTrue(to, "SELECT pg_is_in_recovery()");
         add(

@@ -301,9 +301,8 @@ class DeploymentMatrixIT {
         changelog = directory.resolve("accounts.sql");
         mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         installation = new Installation(shards.catalogUrl(), server -> shards.url(server.name()));
-        for (int i = 0;
-                i < 3;
-                i++) { // PostgreSQL sets sequences of a copied database back in a crash before the next checkpoint.
+        // PostgreSQL sets sequences of a copied database back in a crash before the next checkpoint.
+        for (int i = 0; i < 3; i++) {
             try (Connection connection = postgres.database(i).connect()) {
                 Sql.execute(connection, "CHECKPOINT");
             }

@@ -38,7 +38,7 @@ class SiteTest {
                 .content()
                 .contains("<table>", "aria-current=\"page\"", "href=\"../reference/sql.html")
                 .doesNotContain("<!-- not run");
-        assertThat(output.resolve("benchmarks/moves-size.svg")).exists();
+        assertThat(output.resolve("benchmarks/moves-dump.svg")).exists();
         assertThat(output.resolve("search-data.js")).content().contains("guide/hazards.html#");
     }
 

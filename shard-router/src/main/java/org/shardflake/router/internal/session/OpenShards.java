@@ -33,7 +33,7 @@ final class OpenShards {
     private final Map<Integer, Long> openAfter = new ConcurrentHashMap<>();
     private volatile @Nullable Lease lease;
     private volatile @Nullable Question latest;
-    /** How many commits of other threads than the latest question's did not ask since; about, as threads count at the same time. */
+    /** The number of commits by other threads since the latest question that did not ask; approximate, since threads count concurrently. */
     private int spared;
 
     /**
@@ -69,8 +69,8 @@ final class OpenShards {
     }
 
     /**
-     * Whether a commit of a shard that is known to be open should ask all the same, so that other threads' commits need not when the lease ends.
-     * Never for a thread that works alone, whose next commit asks as well then.
+     * Whether a commit of a shard that is known to be open should ask anyway, so that other threads' commits need not ask when the lease ends.
+     * Never true for the thread that asked last: a thread that works alone asks once a lease either way.
      */
     boolean isRenewalDue() {
         Question asked = latest;
@@ -101,6 +101,7 @@ final class OpenShards {
         }
         Lease held = lease;
         long end = question.sent + LEASE_NANOS;
+        // A late answer must not end the lease of a later question.
         if (held == null || held.end - end <= 0) {
             lease = new Lease(fence, end);
         }
