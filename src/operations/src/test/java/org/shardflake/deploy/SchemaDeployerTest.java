@@ -572,6 +572,11 @@ class SchemaDeployerTest {
                 "<changeSet id='mood' author='ann'><addColumn tableName='like'><column name='mood' type='text'/></addColumn></changeSet>");
         DeployTarget target =
                 new DeployTarget("db1", ServerUrl.parse(fixture.database(2).uri()), ShardSet.of(2));
+        try (Connection superuser = fixture.database(2).server().connect();
+                Statement grant = superuser.createStatement()) {
+            grant.execute("GRANT SET ON PARAMETER deadlock_timeout TO \"%s\""
+                    .formatted(fixture.database(2).user()));
+        }
         ExecutorService threads = Executors.newCachedThreadPool();
         try (Connection application = fixture.database(2).connect();
                 Statement statement = application.createStatement();
