@@ -18,6 +18,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGProperty;
 import org.postgresql.replication.PGReplicationStream;
@@ -55,6 +56,7 @@ final class WriterCost implements AutoCloseable {
     private final PostgresServer server;
     private final Thread reader;
     private volatile boolean closed;
+    private volatile @Nullable SQLException failure;
 
     private WriterCost(
             BenchmarkInstallation installation,
@@ -165,7 +167,7 @@ final class WriterCost implements AutoCloseable {
                 stream.setFlushedLSN(stream.getLastReceiveLSN());
             }
         } catch (SQLException e) {
-            throw new IllegalStateException("changes cannot be read", e);
+            failure = e;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -176,7 +178,12 @@ final class WriterCost implements AutoCloseable {
         Map<String, Rounds.Measurement<Exception>> candidates = new LinkedHashMap<>();
         sessions.forEach((candidate, its) ->
                 candidates.put(candidate, () -> Sessions.perSecond(SESSIONS, TURN_MILLIS, () -> write(its))));
-        return Rounds.run(1, rounds, candidates);
+        Rounds measured = Rounds.run(1, rounds, candidates);
+        SQLException failed = failure;
+        if (failed != null) {
+            throw new IllegalStateException("changes could not be read", failed);
+        }
+        return measured;
     }
 
     private void write(BlockingQueue<Connection> its) throws SQLException, InterruptedException {
