@@ -745,7 +745,7 @@ class AdoptCommandTest {
 
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
-        assertThat(finished.out()).endsWith(" 496\n");
+        assertThat(finished.out()).endsWith(" 491\n");
         assertThat(installation.query(0, "SELECT count(*) FROM shard_0000.likes WHERE uid = 8"))
                 .isEqualTo("1");
     }
@@ -762,7 +762,8 @@ class AdoptCommandTest {
 
             assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
             assertThat(refused.err())
-                    .startsWith("error: a shard leaves or returns with all of its tables, and old.likes would be left out\n");
+                    .startsWith(
+                            "error: a shard leaves or returns with all of its tables, and old.likes would be left out\n");
         }
     }
 

@@ -246,8 +246,7 @@ final class SliceCutover implements AutoCloseable {
     }
 
     private void leave(int shard) throws SQLException {
-        fence.leave(
-                shard, tables.stream().map(table -> table.placed().name()).toList());
+        fence.leave(shard, tables.stream().map(table -> table.placed().name()).toList());
         fenced.open(shard); // If it had come back before.
         tables.forEach(table -> table.adopter().leave(shard));
     }
