@@ -15,6 +15,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -83,12 +84,10 @@ class ShopTest {
     }
 
     private Result adopt(String table, String... options) {
-        String[] arguments = new String[options.length + 3];
-        arguments[0] = "adopt";
-        arguments[1] = "shop." + table;
-        arguments[2] = "--from=" + installation.url(OLD);
-        System.arraycopy(options, 0, arguments, 3, options.length);
-        return installation.launch(arguments);
+        return installation.launch(Stream.concat(
+                        Stream.of("adopt", "run", "--table=shop." + table, "--from=" + installation.url(OLD)),
+                        Stream.of(options))
+                .toArray(String[]::new));
     }
 
     @Test

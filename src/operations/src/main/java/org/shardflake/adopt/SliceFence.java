@@ -304,7 +304,7 @@ final class SliceFence {
             throw new AdoptRefusedException(
                     "a shard leaves or returns with all of its tables, and %s would be left out"
                             .formatted(String.join(", ", others)),
-                    "name all of them: by the plan with which they began, or each by --table");
+                    "name all of them: by the plan with which they began, or each by its name");
         }
     }
 
