@@ -128,6 +128,9 @@ public final class WholeDatabase {
         page.section("Goals").targets(targets);
         page.section("Copying");
         if (obstacle.isEmpty()) {
+            page.paragraph(
+                    "`adopt run` works on four tables at a time, and into %d schemas on two servers. The dump is one pipe into one database."
+                            .formatted(sizes.shards()));
             page.table(
                     List.of("", "Seconds"),
                     List.of(
@@ -297,7 +300,8 @@ public final class WholeDatabase {
                     .paragraph("""
                     Eight sessions that write to one of three databases of the old server in turn: a transaction updates an order, inserts a
                     line of it and updates another. The second has the triggers of an adoption, the third a slot that `pgoutput` is read from,
-                    which is what an adoption by logical decoding would need at least.""")
+                    which is what an adoption by logical decoding would need at least. The slot's process goes through the server's whole log, in the
+                    turns of the other two as well. Nothing takes lines out of the journal here.""")
                     .table(List.of("", "Transactions/s", "Compared with the first"), table);
         }
     }
