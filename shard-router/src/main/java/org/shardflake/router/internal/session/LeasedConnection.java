@@ -384,7 +384,7 @@ public class LeasedConnection extends ForwardingConnection implements Executions
                 || pooled.getAutoCommit()
                 || !driver.isOpen()
                 || !lender.asksWithCommit()
-                || isSpared()) {
+                || lender.openShards().isKnownOpen(shard)) {
             pooled.commit();
             return;
         }
@@ -394,11 +394,6 @@ public class LeasedConnection extends ForwardingConnection implements Executions
             lender.failed(e);
             throw e;
         }
-    }
-
-    private boolean isSpared() {
-        OpenShards shards = lender.openShards();
-        return shards.isKnownOpen(shard) && !shards.isRenewalDue();
     }
 
     @Override

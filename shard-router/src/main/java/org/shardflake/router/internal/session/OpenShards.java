@@ -24,17 +24,10 @@ final class OpenShards {
      * different speeds.
      */
     private static final long LEASE_NANOS = 1_500_000;
-    /** The age of the latest question from which another is asked before the lease ends. When it has ended, every commit asks until the first answer. */
-    private static final long RENEWAL_NANOS = LEASE_NANOS / 2;
-    /** How many commits of others the latest question must have spared before another is asked early, so that few transactions do. */
-    private static final int RENEWAL_SPARED = 6;
 
     private final LongSupplier nanoTime;
     private final Map<Integer, Long> openAfter = new ConcurrentHashMap<>();
     private volatile @Nullable Lease lease;
-    private volatile @Nullable Question latest;
-    /** The number of commits by other threads since the latest question that did not ask; approximate, since threads count concurrently. */
-    private int spared;
 
     /**
      * @param fence the number of the server's latest fence
@@ -48,7 +41,6 @@ final class OpenShards {
         private final int shard;
         private final @Nullable Lease held;
         private final long sent;
-        private final Thread asker = Thread.currentThread();
 
         private Question(int shard, @Nullable Lease held, long sent) {
             this.shard = shard;
@@ -68,25 +60,9 @@ final class OpenShards {
         return held != null && after != null && after == held.fence && nanoTime.getAsLong() - held.end < 0;
     }
 
-    /**
-     * Whether a commit of a shard that is known to be open should ask anyway, so that other threads' commits need not ask when the lease ends.
-     * Never true for the thread that asked last: a thread that works alone asks once a lease either way.
-     */
-    boolean isRenewalDue() {
-        Question asked = latest;
-        if (asked == null || asked.asker == Thread.currentThread()) {
-            return false;
-        }
-        spared++;
-        return spared >= RENEWAL_SPARED && nanoTime.getAsLong() - asked.sent >= RENEWAL_NANOS;
-    }
-
     /** Prepares a question about a shard; must be called before the question is sent. */
     Question ask(int shard) {
-        Question question = new Question(shard, lease, nanoTime.getAsLong());
-        latest = question;
-        spared = 0;
-        return question;
+        return new Question(shard, lease, nanoTime.getAsLong());
     }
 
     /**
@@ -99,11 +75,6 @@ final class OpenShards {
         if (question.held != null) {
             openAfter.put(question.shard, question.held.fence);
         }
-        Lease held = lease;
-        long end = question.sent + LEASE_NANOS;
-        // A late answer must not end the lease of a later question.
-        if (held == null || held.end - end <= 0) {
-            lease = new Lease(fence, end);
-        }
+        lease = new Lease(fence, question.sent + LEASE_NANOS);
     }
 }

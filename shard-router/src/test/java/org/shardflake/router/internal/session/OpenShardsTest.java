@@ -6,9 +6,6 @@ package org.shardflake.router.internal.session;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** What a router knows without asking: by numbers that fences had, as answers bring them. */
@@ -66,40 +63,6 @@ class OpenShardsTest {
         answer(8, 41); // Shard 7 may be what this fence is of.
         shards.isOpen(before, 41);
         assertThat(shards.isKnownOpen(7)).isFalse();
-    }
-
-    @Test
-    void anAnswerThatComesLateEndsNoLeaseEarlier() {
-        answer(7, 40);
-        OpenShards.Question early = shards.ask(8);
-        now += 1_000_000;
-        answer(7, 40);
-        shards.isOpen(early, 40);
-        now += 1_000_000;
-        assertThat(shards.isKnownOpen(7)).isTrue();
-    }
-
-    @Test
-    void oneOfManyThreadsAsksBeforeTheLeaseEnds() throws Exception {
-        answer(7, 40);
-        answer(7, 40);
-        now += 749_999;
-        assertThat(renewalsDue(6)).isZero(); // too early
-        now++;
-        assertThat(shards.isRenewalDue()).isFalse(); // asked last
-        assertThat(renewalsDue(1)).isOne();
-        answer(7, 40);
-        now += 1_000_000;
-        assertThat(renewalsDue(5)).isZero(); // too few to be worth a question
-        assertThat(renewalsDue(2)).isEqualTo(2);
-    }
-
-    /** How many of another thread's commits should ask early. */
-    private long renewalsDue(int commits) throws Exception {
-        return CompletableFuture.supplyAsync(() -> IntStream.range(0, commits)
-                        .filter(commit -> shards.isRenewalDue())
-                        .count())
-                .get(10, TimeUnit.SECONDS);
     }
 
     private void answer(int shard, long fence) {
