@@ -75,7 +75,7 @@ class AdoptCrashIT {
         plan = "--plan=" + file;
     }
 
-    /** What is killed while a command runs: the command, or the server with this number. */
+    /** The process that is killed while a command runs: the command, or a server, by its number. */
     private enum Victim {
         DB1_AND_CATALOG(0),
         DB2(1),
@@ -295,7 +295,7 @@ class AdoptCrashIT {
             int id = FIRST * (number + 1) + random.nextInt(random.nextBoolean() ? 40 : 2000);
             Known before = journal.getOrDefault(id, new Known(random.nextInt(1, 41), 0, 0));
             if (before.least() == 0 && before.most() > 0) {
-                return; // nobody knows whether it is there
+                return; // its only write has an unknown outcome
             }
             String sql = before.most() == 0
                     ? "INSERT INTO ${shard.schema}.orders VALUES (%1$s, %2$s, 'code %1$s', '1')"

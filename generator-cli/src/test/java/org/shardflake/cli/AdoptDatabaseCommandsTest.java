@@ -6,10 +6,7 @@ package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.StringReader;
-import java.io.StringWriter;
 import java.nio.file.Path;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,7 +17,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
-import org.postgresql.PGConnection;
 import org.shardflake.Sharding;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cli.error.ExitCodes;
@@ -112,14 +108,7 @@ class AdoptDatabaseCommandsTest {
 
     /** Fills them the way psql would with the line that the command prints. */
     private void copyKinds() throws Exception {
-        StringWriter rows = new StringWriter();
-        try (Connection old = postgres.database(OLD).connect();
-                Connection home = postgres.database(0).connect()) {
-            old.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY \"clinic\".\"Kinds\" TO STDOUT", rows);
-            home.unwrap(PGConnection.class)
-                    .getCopyAPI()
-                    .copyIn("COPY reference.\"Kinds\" FROM STDIN", new StringReader(rows.toString()));
-        }
+        installation.copy(OLD, "COPY \"clinic\".\"Kinds\" TO STDOUT", "", "COPY reference.\"Kinds\" FROM STDIN");
         assertThat(Poll.everyMillis(20, Duration.ofMinutes(1))
                         .until(() -> installation
                                 .query(1, "SELECT count(*) FROM reference.\"Kinds\"")

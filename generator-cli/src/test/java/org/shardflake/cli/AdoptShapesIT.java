@@ -6,11 +6,8 @@ package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.StringReader;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,7 +22,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
-import org.postgresql.PGConnection;
 import org.shardflake.Sharding;
 import org.shardflake.adoption.AdoptionPlan;
 import org.shardflake.adoption.AdoptionPlan.Goes;
@@ -131,7 +127,8 @@ class AdoptShapesIT {
         Result copied = launch("adopt", "run", "--plan=" + file, from);
         Matcher fill = FILL.matcher(copied.out());
         while (fill.find()) {
-            copy(fill.group("out"), fill.group("set"), fill.group("in"));
+            String set = fill.group("set");
+            installation.copy(OLD, fill.group("out"), set == null ? "" : set, fill.group("in"));
         }
         for (AdoptionPlan.Table table : plan.tables()) {
             if (table.goes() == Goes.REFERENCE) {
@@ -163,18 +160,6 @@ class AdoptShapesIT {
                         OLD,
                         "SELECT string_agg(relname, E'\\n') FROM pg_class WHERE relnamespace = 'shop'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition")
                 .split("\n", -1));
-    }
-
-    private void copy(String out, String setting, String in) throws Exception {
-        StringWriter rows = new StringWriter();
-        try (Connection old = postgres.database(OLD).connect();
-                Connection home = postgres.database(0).connect()) {
-            if (setting != null) {
-                home.createStatement().execute(setting);
-            }
-            old.unwrap(PGConnection.class).getCopyAPI().copyOut(out, rows);
-            home.unwrap(PGConnection.class).getCopyAPI().copyIn(in, new StringReader(rows.toString()));
-        }
     }
 
     private void awaitCopy(String table) throws Exception {

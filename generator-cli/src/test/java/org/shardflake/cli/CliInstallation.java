@@ -7,15 +7,20 @@ package org.shardflake.cli;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.StringReader;
+import java.io.StringWriter;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Map;
 import java.util.StringJoiner;
+import org.postgresql.PGConnection;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
+import org.shardflake.jdbc.Sql;
 
 /** The databases of a test class as one installation, whose catalog is in the first of them. */
 record CliInstallation(PostgresExtension postgres) {
@@ -69,6 +74,23 @@ record CliInstallation(PostgresExtension postgres) {
         try (Connection connection = database.connectAs(database.user(), database.password());
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
+        }
+    }
+
+    /**
+     * Copies rows from a database to the first one, as psql does with the lines that a command prints.
+     *
+     * @param setting a statement to run there first; empty for none
+     */
+    void copy(int from, String out, String setting, String in) throws SQLException, IOException {
+        StringWriter rows = new StringWriter();
+        try (Connection source = postgres.database(from).connect();
+                Connection home = postgres.database(0).connect()) {
+            if (!setting.isEmpty()) {
+                Sql.execute(home, setting);
+            }
+            source.unwrap(PGConnection.class).getCopyAPI().copyOut(out, rows);
+            home.unwrap(PGConnection.class).getCopyAPI().copyIn(in, new StringReader(rows.toString()));
         }
     }
 

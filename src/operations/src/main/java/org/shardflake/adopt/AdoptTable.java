@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param table as SQL names it: {@code orders} or {@code shop.orders}
  * @param into the table in the shards, without a schema and not quoted; null for the one of the same name
- * @param key the column with the key, not quoted: the table's own, or the one that it has only in the shards; null for the one that the
- *     shards' table says by a comment, if there is no parent
+ * @param key the column with the key, not quoted: the table's own, or the one that it has only in the shards; null, if there is no
+ *     parent, for the column whose comment in the shards says so
  * @param columns the columns that refer to the rows with the key, not quoted; empty if the table has the key
  * @param parent the table that they refer to, which is adopted too; null if there are no such columns
  * @param parentColumns the columns there, in the same order

@@ -256,14 +256,15 @@ final class SliceFence {
     /** The shards that have left the old database with the rows of a table. */
     Set<Integer> over(String table) throws SQLException {
         Set<Integer> over = new HashSet<>(over());
-        over.removeAll(leftWithout(table));
+        if (!over.isEmpty()) {
+            over.removeAll(leftWithout(table));
+        }
         return over;
     }
 
+    /** Asked only when shards have left, so that the tables of an adoption are there. */
     private Set<Integer> leftWithout(String table) throws SQLException {
-        return over().isEmpty()
-                ? Set.of()
-                : new HashSet<>(Sql.list(connection, LEFT_WITHOUT, row -> row.getInt(1), table));
+        return new HashSet<>(Sql.list(connection, LEFT_WITHOUT, row -> row.getInt(1), table));
     }
 
     /** Records the shards that have left without a table, at the end of the transaction that begins its adoption: no other leaves until then. */
@@ -289,7 +290,7 @@ final class SliceFence {
      * @throws AdoptRefusedException if the tables are not all that leave by shards
      */
     void requireTogether(Collection<String> tables) throws SQLException {
-        for (String table : tables) {
+        for (String table : over().isEmpty() ? List.<String>of() : tables) {
             ShardSet left = ShardSet.of(leftWithout(table));
             if (!left.isEmpty()) {
                 throw new AdoptRefusedException(

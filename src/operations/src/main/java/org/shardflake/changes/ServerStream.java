@@ -125,7 +125,7 @@ public final class ServerStream {
     /**
      * An obstacle to moving shards with their changes, and the remedy.
      *
-     * @param isSlot whether it is a reader's missing slot, which a standby gets after its promotion; then there is no other obstacle
+     * @param isSlot whether the only obstacle is a reader's missing slot, which can be created on a standby after its promotion
      */
     public record Obstacle(String what, Advice remedy, boolean isSlot) {
         Obstacle(String what, Advice remedy) {

@@ -52,7 +52,7 @@ class DeploymentMatrixIT {
 
     private static final ShardSet MOVING = ShardSet.of(1, 2);
 
-    /** What builds on each other comes in this order. Each chain leaves nothing, so it can begin again. */
+    /** Statements that depend on one another, in order. Each chain removes what it creates, so it can be repeated. */
     private static final List<List<String>> CHAINS = List.of(
             List.of("ALTER TABLE account ADD COLUMN a1 text", "ALTER TABLE account DROP COLUMN a1"),
             List.of(
@@ -268,7 +268,7 @@ class DeploymentMatrixIT {
     private static final List<MoveStep> ENDING =
             List.of(MoveStep.ENDING, MoveStep.REVERSE_DROPPED, MoveStep.FORWARD_DROPPED, MoveStep.SHARD_DROPPED);
 
-    /** How many moves a run has. With 7, each statement is deployed in each phase, which takes a quarter of an hour. */
+    /** The number of moves in a run. Seven deploy each statement in each phase, in about a quarter of an hour. */
     private static final int MOVES = Integer.getInteger("matrix.moves", 1);
 
     private static final int ALL_MOVES = 7;
@@ -291,7 +291,7 @@ class DeploymentMatrixIT {
     private int changeSets;
     private int interruptions;
 
-    /** How long a deployment took that was left alone: an interruption comes within this time. */
+    /** The time of an undisturbed deployment; interruptions come within it. */
     private volatile long usualMillis = 2000;
 
     @BeforeEach
@@ -379,7 +379,7 @@ class DeploymentMatrixIT {
         assertThat(shards.leftovers("db2")).isZero();
     }
 
-    /** Begins to deploy at some step of a move, is interrupted there, and deploys the rest while the move goes on. */
+    /** Starts a deployment at a step of a move, interrupts it, and deploys the rest while the move continues. */
     private void duringMove(Phase phase, Victim victim, List<MoveStep> steps, Work work) throws Exception {
         String what = begin(phase);
         MoveStep where = steps.get(random.nextInt(steps.size()));
@@ -538,7 +538,7 @@ class DeploymentMatrixIT {
         assertAlike(sql);
     }
 
-    /** What ends a deployment before it is done: its command is killed, or one of the servers crashes. */
+    /** Ends a deployment early, by killing its command or crashing a server. */
     private interface Interruption extends Runnable {}
 
     private Interruption interruption(Victim victim) {

@@ -137,7 +137,7 @@ public final class WholeDatabase {
                             List.of("`adopt run`, until its rows are copied", Figures.number(copied)),
                             List.of("`pg_dump -Fc -Z0`, piped into `pg_restore`", Figures.number(dumped))));
         } else {
-            page.paragraph("The rows were copied in %s s. There is no dump to compare with: %s."
+            page.paragraph("The rows were copied in %s s. No dump was made to compare it with: %s."
                     .formatted(Figures.number(copied), obstacle));
         }
         try (Connection connection = old.connect()) {

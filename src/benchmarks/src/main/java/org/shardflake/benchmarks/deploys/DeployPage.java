@@ -83,6 +83,6 @@ final class DeployPage {
                                         .formatted(sizes.sample()),
                                 "A checkpoint is made before each turn. After each `schema deploy` the tables on all servers are counted. Databases are dropped at the very end, since some file systems, ext4 among them, are slower at creating files for minutes after many were deleted; so servers have more of them from round to round.",
                                 "All servers are on the local machine: more of them share its cores and its disk, and nothing here depends on a network.",
-                                "Left out: a changelog with more tables, and other settings of `--parallel`, were not measured; what grows how is on [a page of its own](growth.md)."));
+                                "Left out: a changelog with more tables, and other settings of `--parallel`, were not measured; [growth](growth.md) has more shards and tables."));
     }
 }

@@ -18,6 +18,7 @@ import java.util.stream.Collectors;
 import java.util.stream.DoubleStream;
 import org.shardflake.ShardKey;
 import org.shardflake.benchmarks.installation.BenchmarkInstallation;
+import org.shardflake.benchmarks.installation.DumpPrograms;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Machine;
@@ -197,18 +198,17 @@ public final class Growth {
         }
     }
 
-    /** pg_dump holds a lock on each table, so it needs room for them, besides a version that is not older than the server's. */
+    /** Seconds of a pg_dump, or why there are none: it holds a lock on each table, so it may lack room for them. */
     private static String dump(BenchmarkInstallation installation) throws Exception {
+        String obstacle = DumpPrograms.obstacle(installation.server("db1"));
+        if (!obstacle.isEmpty()) {
+            return Markdown.escape(obstacle);
+        }
         ProcessBuilder dump = new ProcessBuilder(
                         "pg_dump", "--schema-only", "--file", "/dev/null", installation.uri("db1"))
                 .redirectErrorStream(true);
         long start = System.nanoTime();
-        Process process;
-        try {
-            process = dump.start();
-        } catch (IOException e) {
-            return "no pg_dump";
-        }
+        Process process = dump.start();
         try (BufferedReader output = process.inputReader()) {
             String said = output.lines().collect(Collectors.joining(" "));
             return process.waitFor() == 0

@@ -53,7 +53,7 @@ public final class DumpPrograms {
             String version = new String(process.getInputStream().readAllBytes(), UTF_8);
             return process.waitFor() == 0 ? version : "";
         } catch (IOException e) {
-            return ""; // there is no such program
+            return ""; // not installed
         }
     }
 

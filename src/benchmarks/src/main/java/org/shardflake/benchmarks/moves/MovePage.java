@@ -186,7 +186,7 @@ final class MovePage {
                                 "A checkpoint is made before each turn. All servers are on the local machine, so nothing here depends on a network.",
                                 "PostgreSQL 15 starts subscriptions at most every 5 s (`wal_retrieve_retry_interval`): there, 6 s pass before each move that is measured.",
                                 "After every command the shard map is read, to see that the shards are where they were to go; the rows of each dump are counted after it was restored.",
-                                "Left out: groups above the sizes here, moves of more shards at once, and growth under load were not measured; what grows how is on [a page of its own](growth.md)."));
+                                "Left out: groups above the sizes here, moves of more shards at once, and growth under load were not measured; [growth](growth.md) has more shards and tables."));
     }
 
     private static String shards(int count) {
