@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A backend of PostgreSQL keeps what it knows of each table that it has touched, and plans each shard's own text by itself. So every
  * shard has a home among the connections, and a second one. While its home is lent, a connection is lent that has served the shard before,
  * or that has served few shards so far. Without one, the home is waited for, after some milliseconds the second one too, and some
- * time later any.
+ * time later any; if waits are long because all are busy, later than that. A connection that comes back goes to a shard at home there,
+ * unless another has waited longer by a mean wait.
  */
 public final class ShardConnections implements AutoCloseable {
 
@@ -42,6 +43,12 @@ public final class ShardConnections implements AutoCloseable {
 
     /** The time to wait when both home connections are busy. */
     static final long HOMES_NANOS = TimeUnit.MILLISECONDS.toNanos(15);
+
+    /** The longest wait that counts as usual, so that shards leave a home that is stuck. */
+    private static final long USUAL_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+    /** The weight of older waits in the mean, beside 1 for the latest. */
+    private static final int OLDER_WAITS = 63;
 
     /** The number of shards up to which a connection takes on further shards immediately. */
     private static final int FEW_SHARDS = 16;
@@ -72,6 +79,8 @@ public final class ShardConnections implements AutoCloseable {
     private final BitSet shards = new BitSet();
 
     private int shardCount;
+    /** The mean wait for connections lately, in nanoseconds; those without a wait count as 0, and long ones as {@link #USUAL_NANOS}. */
+    private long meanWait;
 
     private volatile boolean closed;
 
@@ -109,8 +118,16 @@ public final class ShardConnections implements AutoCloseable {
                 return since;
             }
             return slot == second
-                    ? home.hopeFrom(since) + HOME_NANOS
-                    : Math.max(home.hopeFrom(since), second.hopeFrom(since)) + HOMES_NANOS;
+                    ? home.hopeFrom(since) + Math.max(HOME_NANOS, meanWait)
+                    : Math.max(home.hopeFrom(since), second.hopeFrom(since)) + Math.max(HOMES_NANOS, 3 * meanWait);
+        }
+
+        /**
+         * The place among those that want the connection, the lowest first. When all are busy, each connection would otherwise come to
+         * know all shards that have a home there or a second one, and plan the statements of all.
+         */
+        private long rank(Slot slot) {
+            return takes(slot) + (home == null || slot == home ? 0 : meanWait);
         }
 
         /** The best idle connection that the waiter accepts now; one that has yet to be opened if no open one is idle. */
@@ -367,7 +384,7 @@ public final class ShardConnections implements AutoCloseable {
             }
             Slot idle = waiter.idle(now);
             if (idle != null) {
-                return lent(idle, waiter.shard);
+                return lent(idle, waiter);
             }
             if (Thread.currentThread().isInterrupted()) {
                 throw new SQLException("interrupted while waiting for a connection", new InterruptedException());
@@ -393,12 +410,14 @@ public final class ShardConnections implements AutoCloseable {
         }
     }
 
-    private Slot lent(Slot slot, int shard) {
+    private Slot lent(Slot slot, Waiter waiter) {
+        int shard = waiter.shard;
         long now = System.nanoTime();
         if (shard == NO_SHARD) {
             slot.lend(now - HOMES_NANOS); // It may take long.
             return slot;
         }
+        meanWait = (meanWait * OLDER_WAITS + Math.min(now - waiter.since, USUAL_NANOS)) / (OLDER_WAITS + 1);
         slot.lend(now);
         slot.serves(shard);
         if (!shards.get(shard)) {
@@ -417,7 +436,7 @@ public final class ShardConnections implements AutoCloseable {
                 next = next(slot, System.nanoTime());
                 if (next != null) {
                     waiters.remove(next);
-                    next.given = lent(slot, next.shard);
+                    next.given = lent(slot, next);
                 }
             } else {
                 next = waiters.peek(); // It may open it, if that has not just failed.
@@ -430,14 +449,14 @@ public final class ShardConnections implements AutoCloseable {
         }
     }
 
-    /** The waiter that gets a returned connection: the one that has accepted it for the longest time. */
+    /** The waiter that gets a returned connection: of those that accept it, the one of the lowest rank. */
     private @Nullable Waiter next(Slot slot, long now) {
         Waiter next = null;
         for (Waiter waiter : waiters) {
-            if (next != null && waiter.since - next.takes(slot) >= 0) {
+            if (next != null && waiter.since - next.rank(slot) >= 0) {
                 break; // The others came later, too.
             }
-            if (waiter.takes(slot) - now <= 0 && (next == null || waiter.takes(slot) - next.takes(slot) < 0)) {
+            if (waiter.takes(slot) - now <= 0 && (next == null || waiter.rank(slot) - next.rank(slot) < 0)) {
                 next = waiter;
             }
         }

@@ -95,6 +95,80 @@ class ShardConnectionsTest {
         }
     }
 
+    /** Both connections have served both shards, so either would do for the one that has waited longer. */
+    @Test
+    void whenAllAreBusyAReturnedConnectionGoesToTheShardThatIsAtHomeThere() throws Exception {
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try (ShardConnections connections = connections(2, 5000)) {
+            int other = otherHome(connections, 0);
+            busy(connections, threads);
+            long apart;
+            do {
+                ShardConnections.Loan first = connections.lend(0);
+                ShardConnections.Loan second = connections.lend(other);
+                long start = System.nanoTime();
+                Future<ShardConnections.Loan> earlier = waiting(connections, threads, other);
+                Future<ShardConnections.Loan> later = waiting(connections, threads, 0);
+                apart = System.nanoTime() - start;
+                Connection home = first.connection().unwrap(Connection.class);
+                first.giveBack(true);
+                if (apart
+                        < TimeUnit.MILLISECONDS.toNanos(
+                                5)) { // Else the machine was slow, and the wait longer than usual.
+                    assertThat(later.get().connection().unwrap(Connection.class))
+                            .isSameAs(home);
+                }
+                second.giveBack(true);
+                earlier.get().giveBack(true);
+                later.get().giveBack(true);
+            } while (apart >= TimeUnit.MILLISECONDS.toNanos(5));
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    /** A shard with another home; both have been served by both connections then. */
+    private static int otherHome(ShardConnections connections, int shard) throws SQLException {
+        int home = use(connections, shard);
+        int other = shard + 1;
+        while (use(connections, other) == home) {
+            other++;
+        }
+        for (int one : List.of(shard, other)) {
+            ShardConnections.Loan held = connections.lend(one);
+            use(connections, one);
+            held.giveBack(true);
+        }
+        return other;
+    }
+
+    /** Lets many threads wait for longer than usual. */
+    private static void busy(ShardConnections connections, ExecutorService threads) throws Exception {
+        ShardConnections.Loan first = connections.lend(0);
+        ShardConnections.Loan second = connections.lend(0);
+        List<Future<ShardConnections.Loan>> waiting = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            waiting.add(waiting(connections, threads, 0));
+        }
+        TimeUnit.NANOSECONDS.sleep(2 * ShardConnections.HOMES_NANOS);
+        first.giveBack(true);
+        second.giveBack(true);
+        for (Future<ShardConnections.Loan> loan : waiting) {
+            loan.get().giveBack(true);
+        }
+    }
+
+    /** A thread that waits for a connection. */
+    private static Future<ShardConnections.Loan> waiting(
+            ShardConnections connections, ExecutorService threads, int shard) {
+        int before = connections.waiting();
+        Future<ShardConnections.Loan> loan = threads.submit(() -> connections.lend(shard));
+        while (connections.waiting() == before) {
+            Thread.onSpinWait();
+        }
+        return loan;
+    }
+
     @Test
     void aThreadThatHoldsTheHomeOfAShardGetsAnotherConnection() throws Exception {
         try (ShardConnections connections = connections(2, 5000)) {
