@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.Stream;
 
 /** A server on this machine, controlled through {@code pg_ctl}; as a daemon, it is not reached by Ctrl-C in the terminal. */
 class EmbeddedServer extends ClusterServer {
@@ -110,6 +111,33 @@ class EmbeddedServer extends ClusterServer {
     }
 
     @Override
+    public synchronized void kill() {
+        ProcessHandle postmaster = running();
+        kill("STOP", postmaster); // It starts no more processes.
+        List<ProcessHandle> all =
+                Stream.concat(postmaster.descendants(), Stream.of(postmaster)).toList();
+        all.forEach(ProcessHandle::destroyForcibly);
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
+        while (all.stream().anyMatch(EmbeddedServer::isRunning)) {
+            if (System.nanoTime() > deadline) {
+                throw new PostgresClusterException(this + " does not end");
+            }
+            Thread.onSpinWait();
+        }
+        try {
+            // PostgreSQL takes a process that has ended, but whose parent has not asked for its end, for a running server.
+            Files.deleteIfExists(data.resolve("postmaster.pid"));
+        } catch (IOException e) {
+            throw new PostgresClusterException("cannot remove the lock file of " + this + ": " + e, e);
+        }
+    }
+
+    /** Whether a process is more than an entry that its parent has yet to remove. */
+    private static boolean isRunning(ProcessHandle process) {
+        return process.info().command().isPresent();
+    }
+
+    @Override
     public synchronized void stop() {
         shutDown("fast");
     }
@@ -135,10 +163,13 @@ class EmbeddedServer extends ClusterServer {
 
     /** Signals the server's processes, the postmaster first, so that it starts no more of them. */
     private void signal(String signal) {
-        ProcessHandle postmaster =
-                postmaster(data).orElseThrow(() -> new PostgresClusterException(this + " does not run"));
+        ProcessHandle postmaster = running();
         kill(signal, postmaster);
         postmaster.descendants().forEach(process -> kill(signal, process));
+    }
+
+    private ProcessHandle running() {
+        return postmaster(data).orElseThrow(() -> new PostgresClusterException(this + " does not run"));
     }
 
     private void kill(String signal, ProcessHandle process) {

@@ -50,6 +50,14 @@ public interface PostgresServer {
     void crash();
 
     /**
+     * Like {@link #crash()}, but by SIGKILL of all processes, as when a machine loses its power or has no memory left: sessions get no last message.
+     * Only embedded servers differ from {@link #crash()}.
+     */
+    default void kill() {
+        crash();
+    }
+
+    /**
      * Shuts the server down properly, rolling back and disconnecting open sessions. Returns when the server is down.
      *
      * @throws UnsupportedOperationException if {@link #canRestart()} is false

@@ -37,17 +37,19 @@ interface OwnedClusterContract extends PostgresClusterContract {
         try (PostgresCluster cluster = builder().servers(1).start()) {
             PostgresServer server = cluster.server(0);
             String uri = server.uri("postgres");
-            execute(server, "CREATE TABLE kept AS SELECT generate_series(1, 1000) AS id");
-            try (Connection cut = server.connect()) {
-                server.crash();
-                assertThat(cut.isValid(1)).isFalse();
+            for (Runnable end : List.<Runnable>of(server::crash, server::kill)) {
+                execute(server, "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS SELECT generate_series(1, 1000) AS id");
+                try (Connection cut = server.connect()) {
+                    end.run();
+                    assertThat(cut.isValid(1)).isFalse();
+                }
+                assertThatThrownBy(server::connect).isInstanceOf(SQLException.class);
+
+                server.start();
+
+                assertThat(server.uri("postgres")).isEqualTo(uri);
+                assertThat(query(server, "SELECT count(*) FROM kept")).isEqualTo("1000");
             }
-            assertThatThrownBy(server::connect).isInstanceOf(SQLException.class);
-
-            server.start();
-
-            assertThat(server.uri("postgres")).isEqualTo(uri);
-            assertThat(query(server, "SELECT count(*) FROM kept")).isEqualTo("1000");
             assertThat(query(server, "SHOW wal_level")).isEqualTo("logical");
         }
     }
