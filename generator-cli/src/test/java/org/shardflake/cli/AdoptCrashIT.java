@@ -9,20 +9,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.PreparedStatement;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.BeforeEach;
@@ -31,31 +25,29 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
-import org.shardflake.ShardflakeException;
-import org.shardflake.Sharding;
+import org.shardflake.ShardSet;
 import org.shardflake.adoption.AdoptionPlanFile;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.router.ShardRouter;
-import org.shardflake.router.exception.CommitOutcomeUnknownException;
 
 /**
  * Commands of an adoption, the old database and servers are killed while applications write. The same command, run again, recovers. Shards 0 to 3 are
- * on db1, whose server has the catalog too, 4 to 7 on db2.
+ * on db1, 4 to 7 on db2. The catalog has a server of its own.
  */
 @Tag("full")
 class AdoptCrashIT {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(3);
+    static final PostgresExtension postgres = PostgresExtension.servers(4);
 
     private static final int OLD = 2;
-    private static final int FIRST = 1_000_000;
+    private static final int CATALOG = 3;
     private static final int ROUNDS = Integer.getInteger("adopt.crashes", 14);
 
-    private final CliInstallation installation = new CliInstallation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres, CATALOG);
     private final AtomicInteger killed = new AtomicInteger();
     private final AtomicInteger repeated = new AtomicInteger();
 
@@ -77,9 +69,10 @@ class AdoptCrashIT {
 
     /** The process that is killed while a command runs: the command, or a server, by its number. */
     private enum Victim {
-        DB1_AND_CATALOG(0),
+        DB1(0),
         DB2(1),
         OLD_DATABASE(OLD),
+        CATALOG(AdoptCrashIT.CATALOG),
         COMMAND(-1);
 
         private final int server;
@@ -98,10 +91,10 @@ class AdoptCrashIT {
         again("run");
         again("cutover", "--percent=0"); // from here on writers of the old database respect the fence
         try (ShardRouter router = router();
-                Writers writers = new Writers(router, random)) {
+                OrderWriters writers = new OrderWriters(router, random)) {
             writers.awaitMore(50);
             for (int round = 0; round < ROUNDS; round++) {
-                Victim victim = Victim.values()[(round + random.nextInt(3)) % 4];
+                Victim victim = Victim.values()[(round + random.nextInt(3)) % 5];
                 String[] command = command(round, random);
                 kill(victim, command, random);
                 again(command);
@@ -109,19 +102,19 @@ class AdoptCrashIT {
             }
             again("run");
             again("cutover", "--shards=1,4");
-            kill(Victim.DB1_AND_CATALOG, command(3, random), random);
+            kill(Victim.DB1, command(3, random), random);
             again("reverse", "--percent=100");
             writers.stop();
             again("run");
             again("verify");
-            writers.check(OLD);
+            writers.check(ShardSet.of(), installation::query);
             writers.start();
             writers.awaitMore(20);
-            kill(Victim.values()[random.nextInt(4)], new String[] {"cutover", "--percent=100"}, random);
+            kill(Victim.values()[random.nextInt(5)], new String[] {"cutover", "--percent=100"}, random);
             complete();
             writers.awaitMore(20);
             writers.stop();
-            writers.check(0);
+            writers.check(ShardSet.range(0, 7), installation::query);
             System.out.printf(
                     "seed %s: %s, %s of %s kills hit a running command, %s commands were repeated%n",
                     seed, writers, killed, ROUNDS + 2, repeated);
@@ -143,8 +136,8 @@ class AdoptCrashIT {
                     DELETE FROM shop.orders WHERE id >= %1$s AND id %% 7 = 0;
                     UPDATE shop.users SET id = id + 1000 WHERE id < 4;
                     UPDATE shop.users SET id = id - 1000 WHERE id > 1000;
-                    """.formatted(FIRST * (part + 1)));
-            old.crash();
+                    """.formatted(OrderWriters.FIRST * (part + 1)));
+            old.kill();
             old.start();
         }
         kill(Victim.COMMAND, new String[] {"run"}, new Random());
@@ -153,9 +146,65 @@ class AdoptCrashIT {
         assertThat(DatabaseAdopterTest.found(installation)).isEqualTo(DatabaseAdopterTest.wanted(installation));
     }
 
+    /** The table whose lock a run that puts triggers back waits for, and is killed. */
+    private enum KilledAt {
+        FIRST_TABLE("shop.orders"),
+        ANOTHER_TABLE("shop.item"),
+        COPYING_AGAIN("shard_0001.orders");
+
+        private final String table;
+
+        KilledAt(String table) {
+            this.table = table;
+        }
+    }
+
+    /** Triggers of two tables are disabled and dropped while rows are written, and each run that puts them back is killed. */
+    @Test
+    @Timeout(value = 10, unit = TimeUnit.MINUTES)
+    void aRepairThatIsKilledIsCompleted() throws Exception {
+        again("run");
+        for (KilledAt at : KilledAt.values()) {
+            installation.execute(OLD, """
+                    DROP TRIGGER shardflake_adopt_note ON shop.orders;
+                    ALTER TABLE shop.item DISABLE TRIGGER shardflake_adopt_note;
+                    INSERT INTO shop.orders SELECT %1$s + n, n %% 40 + 1, 'unseen ' || %1$s + n FROM generate_series(1, 200) n;
+                    INSERT INTO shop.item SELECT %1$s + n, 1, 'unseen' FROM generate_series(1, 200) n;
+                    UPDATE shop.orders SET user_id = user_id %% 40 + 1 WHERE id %% 3 = 0;
+                    UPDATE shop.item SET text = '%2$s' WHERE order_id %% 5 = 0;
+                    DELETE FROM shop.orders WHERE id >= %1$s - 500 AND id %% 7 = 0;
+                    """.formatted(OrderWriters.FIRST + 1000 * at.ordinal(), at));
+            killAt(at);
+            installation.execute(
+                    OLD, "UPDATE shop.orders SET user_id = user_id % 40 + 1, note = '" + at + "' WHERE id % 4 = 0");
+            again("run");
+            again("verify");
+            assertThat(DatabaseAdopterTest.found(installation))
+                    .as("killed at %s", at)
+                    .isEqualTo(DatabaseAdopterTest.wanted(installation));
+        }
+    }
+
+    private void killAt(KilledAt at) throws Exception {
+        int server = at == KilledAt.COPYING_AGAIN ? 0 : OLD;
+        try (Connection inTheWay = postgres.database(server).connect()) {
+            inTheWay.setAutoCommit(false);
+            // Readers pass, and writers of the old tables.
+            String mode = server == OLD ? "ROW EXCLUSIVE" : "SHARE";
+            assertThat(AdoptSlicesTest.outcome(inTheWay, "LOCK TABLE %s IN %s MODE".formatted(at.table, mode)))
+                    .isEqualTo("ok");
+            Process process = AdoptSlicesTest.start(installation, directory.resolve("command.log"), whole("run"));
+            await(() -> !process.isAlive(), server, """
+                    SELECT EXISTS (SELECT FROM pg_locks WHERE relation = '%s'::regclass AND NOT granted)
+                    """.formatted(at.table));
+            assertThat(process.isAlive()).isTrue();
+            assertThat(process.destroyForcibly().waitFor(1, TimeUnit.MINUTES)).isTrue();
+        }
+    }
+
     private static ShardRouter router() {
         return ShardRouter.builder()
-                .catalog(postgres.database(0).uri())
+                .catalog(postgres.database(CATALOG).uri())
                 .oldDatabase(postgres.database(OLD).uri(), "shop")
                 .build();
     }
@@ -200,7 +249,7 @@ class AdoptCrashIT {
         LockSupport.parkNanos(moment);
         killed.addAndGet(running.isDone() ? 0 : 1);
         PostgresServer server = postgres.database(victim.server).server();
-        server.crash();
+        server.kill();
         if (random.nextBoolean()) {
             running.get(2, TimeUnit.MINUTES); // it fails, and does not wait for a server
         }
@@ -209,14 +258,17 @@ class AdoptCrashIT {
     }
 
     private void awaitSession(Poll.Condition hasEnded) throws SQLException {
-        boolean isThere = Poll.everyMillis(5, Duration.ofMinutes(1))
+        await(
+                hasEnded,
+                OLD,
+                "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'shardflake adopt' AND datname = current_database())");
+    }
+
+    private void await(Poll.Condition hasEnded, int server, String condition) throws SQLException {
+        boolean isSo = Poll.everyMillis(5, Duration.ofMinutes(1))
                 .until(() -> hasEnded.holds()
-                        || installation
-                                .query(
-                                        OLD,
-                                        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'shardflake adopt' AND datname = current_database())")
-                                .equals("t"));
-        assertThat(isThere).isTrue();
+                        || installation.query(server, condition).equals("t"));
+        assertThat(isSo).as(condition).isTrue();
     }
 
     /** Runs a command until it succeeds. Sessions of a command that was killed may live for a moment. */
@@ -241,154 +293,5 @@ class AdoptCrashIT {
             result = installation.launch(whole(command));
         }
         return result;
-    }
-
-    /** The changes of an order that were acknowledged, and those that may have been done besides. */
-    private record Known(int user, int least, int most) {}
-
-    /** Applications that insert orders and count up their notes, and keep a journal of what was acknowledged. */
-    private final class Writers implements AutoCloseable {
-
-        private final ShardRouter router;
-        private final List<Map<Integer, Known>> journals = new ArrayList<>();
-        private final List<Random> randoms = new ArrayList<>();
-        private final AtomicInteger acknowledged = new AtomicInteger();
-        private final AtomicInteger unknown = new AtomicInteger();
-        private final AtomicInteger failed = new AtomicInteger();
-        private final ExecutorService threads = Executors.newCachedThreadPool();
-        private final List<Future<?>> running = new ArrayList<>();
-        private volatile String lastFailure = "";
-        private AtomicBoolean stop = new AtomicBoolean();
-
-        Writers(ShardRouter router, Random random) {
-            this.router = router;
-            for (int i = 0; i < 4; i++) {
-                journals.add(new TreeMap<>());
-                randoms.add(new Random(random.nextLong()));
-            }
-            start();
-        }
-
-        void start() {
-            stop = new AtomicBoolean();
-            AtomicBoolean its = stop;
-            for (int i = 0; i < 4; i++) {
-                int number = i;
-                running.add(threads.submit(() -> {
-                    while (!its.get()) {
-                        AdoptSlicesTest.rest();
-                        write(number, journals.get(number), randoms.get(number));
-                    }
-                }));
-            }
-        }
-
-        void stop() throws Exception {
-            stop.set(true);
-            for (Future<?> one : running) {
-                one.get(2, TimeUnit.MINUTES);
-            }
-            running.clear();
-        }
-
-        private void write(int number, Map<Integer, Known> journal, Random random) {
-            int id = FIRST * (number + 1) + random.nextInt(random.nextBoolean() ? 40 : 2000);
-            Known before = journal.getOrDefault(id, new Known(random.nextInt(1, 41), 0, 0));
-            if (before.least() == 0 && before.most() > 0) {
-                return; // its only write has an unknown outcome
-            }
-            String sql = before.most() == 0
-                    ? "INSERT INTO ${shard.schema}.orders VALUES (%1$s, %2$s, 'code %1$s', '1')"
-                    : "UPDATE ${shard.schema}.orders SET note = note::integer + 1 WHERE id = %1$s AND user_id = %2$s";
-            try {
-                router.write(before.user(), tx -> {
-                    try (PreparedStatement statement =
-                            tx.connection().prepareStatement(tx.sql(sql.formatted(id, before.user())))) {
-                        assertThat(statement.executeUpdate()).isEqualTo(1);
-                    }
-                    return tx.schema();
-                });
-                journal.put(id, new Known(before.user(), before.least() + 1, before.most() + 1));
-                acknowledged.incrementAndGet();
-            } catch (ShardflakeException | SQLException e) {
-                if (e instanceof CommitOutcomeUnknownException
-                        || e.getCause() instanceof CommitOutcomeUnknownException) {
-                    journal.put(id, new Known(before.user(), before.least(), before.most() + 1));
-                    unknown.incrementAndGet();
-                } else {
-                    failed.incrementAndGet();
-                    lastFailure = e.toString();
-                }
-            }
-        }
-
-        void awaitMore(int more) throws Exception {
-            int wanted = acknowledged.get() + more;
-            boolean isDone = Poll.everyMillis(10, Duration.ofMinutes(1))
-                    .until(() ->
-                            acknowledged.get() >= wanted || running.stream().anyMatch(Future::isDone));
-            for (Future<?> one : running) {
-                if (one.isDone()) {
-                    one.get();
-                }
-            }
-            assertThat(isDone).as("%s, last: %s", this, lastFailure).isTrue();
-        }
-
-        /** Compares the journals with the old tables, or with those of the shards. */
-        void check(int place) throws SQLException {
-            Map<Integer, Known> expected = new TreeMap<>();
-            journals.forEach(expected::putAll);
-            List<String> wrong = new ArrayList<>();
-            Map<Integer, String> found = new TreeMap<>();
-            for (String line : place == OLD ? rows(OLD, "shop", -1) : rowsOfShards()) {
-                String[] parts = line.split(" ", -1);
-                int id = Integer.parseInt(parts[1]);
-                Known known = expected.get(id);
-                int shard = Integer.parseInt(parts[0]);
-                int count = Integer.parseInt(parts[3]);
-                if (found.put(id, line) != null
-                        || known == null
-                        || known.user() != Integer.parseInt(parts[2])
-                        || (shard >= 0 && shard != known.user() % 8)
-                        || count < known.least()
-                        || count > known.most()) {
-                    wrong.add("%s, expected %s".formatted(line, known));
-                }
-            }
-            expected.forEach((id, known) -> {
-                if (known.least() > 0 && !found.containsKey(id)) {
-                    wrong.add("order %s is lost, expected %s".formatted(id, known));
-                }
-            });
-            assertThat(wrong).isEmpty();
-        }
-
-        private List<String> rowsOfShards() throws SQLException {
-            List<String> rows = new ArrayList<>();
-            for (int shard = 0; shard < 8; shard++) {
-                rows.addAll(rows(shard / 4, Sharding.schema(shard), shard));
-            }
-            return rows;
-        }
-
-        private List<String> rows(int server, String schema, int shard) throws SQLException {
-            String rows = installation.query(
-                    server,
-                    "SELECT string_agg('%s ' || id || ' ' || user_id || ' ' || note, ',' ORDER BY id) FROM %s.orders WHERE id >= %s"
-                            .formatted(shard, schema, FIRST));
-            return rows.equals("null") ? List.of() : List.of(rows.split(",", -1));
-        }
-
-        @Override
-        public void close() {
-            stop.set(true);
-            threads.shutdown();
-        }
-
-        @Override
-        public String toString() {
-            return "%s writes acknowledged, %s unknown, %s failed".formatted(acknowledged, unknown, failed);
-        }
     }
 }

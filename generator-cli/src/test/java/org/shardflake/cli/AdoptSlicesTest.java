@@ -697,7 +697,11 @@ class AdoptSlicesTest {
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment()
-                .putAll(Map.of("SHARDFLAKE_CATALOG", installation.url(0), "PGPASSWORD", installation.password()));
+                .putAll(Map.of(
+                        "SHARDFLAKE_CATALOG",
+                        installation.url(installation.catalog()),
+                        "PGPASSWORD",
+                        installation.password()));
         return builder.redirectErrorStream(true).redirectOutput(log.toFile()).start();
     }
 

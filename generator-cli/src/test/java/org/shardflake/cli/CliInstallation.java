@@ -22,8 +22,17 @@ import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
 import org.shardflake.jdbc.Sql;
 
-/** The databases of a test class as one installation, whose catalog is in the first of them. */
-record CliInstallation(PostgresExtension postgres) {
+/**
+ * The databases of a test class as one installation.
+ *
+ * @param catalog the number of the database that has the catalog
+ */
+record CliInstallation(PostgresExtension postgres, int catalog) {
+
+    /** An installation whose catalog is in the first database. */
+    CliInstallation(PostgresExtension postgres) {
+        this(postgres, 0);
+    }
 
     /** The URL of a database, counted from 0, without a password. */
     String url(int server) {
@@ -40,7 +49,7 @@ record CliInstallation(PostgresExtension postgres) {
     }
 
     Result launchWithInput(String input, String... args) {
-        Map<String, String> environment = Map.of("SHARDFLAKE_CATALOG", url(0), "PGPASSWORD", password());
+        Map<String, String> environment = Map.of("SHARDFLAKE_CATALOG", url(catalog), "PGPASSWORD", password());
         return Cli.launch(new ByteArrayInputStream(input.getBytes(UTF_8)), environment, args);
     }
 
