@@ -352,6 +352,51 @@ class AdoptPartitionsTest {
         requireEqual("when it is gone");
     }
 
+    /** It is on record for no run, so nothing would say that its rows are gone. */
+    @Test
+    void aPartitionThatComesAndGoesDuringARunLeavesNothing() throws SQLException {
+        run();
+        installation.execute(OLD, """
+                CREATE TABLE shop.late (LIKE shop.orders INCLUDING ALL);
+                INSERT INTO shop.late SELECT 5000 + n, 20, 'eu', n % 40 + 1, 'late' FROM generate_series(1, 100) n;
+                INSERT INTO shop.item SELECT id, day, region, 1, 'late' FROM shop.late;
+                """);
+        for (String table : List.of("shop.orders", "shop.item")) {
+            runWhileAPartitionComes(table);
+            installation.execute(OLD, "ALTER TABLE shop.orders DETACH PARTITION shop.late");
+            run();
+            requireEqual("it has gone, and " + table);
+        }
+        runWhileAPartitionComes("shop.orders");
+        run();
+        requireEqual("it stays");
+    }
+
+    /** Changes of a table are followed, those of the partition's rows last. */
+    private void runWhileAPartitionComes(String table) throws SQLException {
+        String change = "UPDATE %s SET region = region;".formatted(table);
+        installation.execute(OLD, change.repeat(4));
+        AtomicBoolean hasCome = new AtomicBoolean();
+        try (DatabaseAdopter adopter = adopter(new AdoptListener() {
+            @Override
+            public void followed(long changes) {
+                if (hasCome.compareAndSet(false, true)) {
+                    try {
+                        installation.execute(
+                                OLD,
+                                "ALTER TABLE shop.orders ATTACH PARTITION shop.late FOR VALUES FROM (20) TO (30); "
+                                        + change.replace(";", " WHERE day = 20"));
+                    } catch (SQLException e) {
+                        throw new IllegalStateException(e);
+                    }
+                }
+            }
+        })) {
+            adopter.run();
+        }
+        assertThat(hasCome).isTrue();
+    }
+
     /** {@code pg_restore --disable-triggers} ends with {@code ENABLE TRIGGER ALL}, which changes these triggers, too. */
     @Test
     void triggersThatOthersHaveChangedArePutBack() throws SQLException {

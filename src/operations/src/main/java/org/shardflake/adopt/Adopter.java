@@ -566,6 +566,7 @@ final class Adopter implements AutoCloseable {
 
     /** Brings over all changes of a table that refuses writes, including those of rows that had no shard. */
     void bringAllOver(Adoption adoption) throws SQLException {
+        followPartitions(adoption);
         old.retryWaiting(adoption);
         bringOver(adoption, Long.MAX_VALUE);
     }
@@ -670,6 +671,13 @@ final class Adopter implements AutoCloseable {
 
     /** Brings over everything that has been committed. */
     void bringRest(Adoption adoption) throws SQLException {
+        if (table.kind().equals("p")) {
+            followPartitions(adoption);
+        }
+        bringNoted(adoption);
+    }
+
+    private void bringNoted(Adoption adoption) throws SQLException {
         old.retryWaiting(adoption);
         boolean isBrought = old.notedChanges(adoption) == 0;
         for (int attempt = 1; !isBrought; attempt++) {
@@ -695,7 +703,7 @@ final class Adopter implements AutoCloseable {
             changes += take(adoption, () -> old.takeChanges(adoption, shard, stage(adoption)));
         } catch (SQLException e) {
             retryAfterClash(e, 1);
-            bringRest(adoption); // The row that it clashes with may have left that shard, by a change of another.
+            bringNoted(adoption); // The row that it clashes with may have left that shard, by a change of another.
         }
     }
 

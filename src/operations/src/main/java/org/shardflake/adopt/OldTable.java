@@ -112,7 +112,7 @@ final class OldTable {
         Sql.execute(
                 connection,
                 "INSERT INTO %s SELECT %s FROM %s t WHERE %s AND %s IS NULL"
-                        .formatted(waiting(adoption), table.keyOf("t"), table.rows(), condition, route.shard("t")));
+                        .formatted(waiting(adoption), table.keyOf("t"), route.followed(), condition, route.shard("t")));
     }
 
     /**
@@ -168,7 +168,7 @@ final class OldTable {
 
     private String rowsWhere(String condition) {
         String names = columns.stream().map(column -> "t." + column.quoted()).collect(joining(", "));
-        return "SELECT %s, false, %s FROM %s t WHERE %s".formatted(route.shard("t"), names, table.rows(), condition);
+        return "SELECT %s, false, %s FROM %s t WHERE %s".formatted(route.shard("t"), names, route.followed(), condition);
     }
 
     /** Notes all rows of a partition, within the connection's transaction, and that the keys of others may have changed with them. */
@@ -218,7 +218,7 @@ final class OldTable {
                                 route.link() == null ? "c.shardflake_shard" : "NULL::integer",
                                 table.listOf("c", route.noted()),
                                 found,
-                                table.rows(),
+                                route.followed(),
                                 table.keyOf("t"),
                                 table.keyOf("c"),
                                 route.shard("t"));
@@ -305,7 +305,7 @@ final class OldTable {
         // OFFSET keeps PostgreSQL from
         // reading the whole table once, if it expects many changes.
         String is = "EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = %s OFFSET 0)"
-                .formatted(table.rows(), table.keyOf("t"), table.keyOf("c"), route.shard("t"), shard);
+                .formatted(route.followed(), table.keyOf("t"), table.keyOf("c"), route.shard("t"), shard);
         // A row that others get their keys from has moved: only the change of the shard where it was says so.
         String moved = route.hasChildren() ? " OR c.shardflake_moved" : "";
         return take(adoption, "%s OR %s%s".formatted(was, is, moved), rows);
@@ -369,7 +369,7 @@ final class OldTable {
                 SELECT c.shardflake_shard, true, %s FROM %s c
                  WHERE c.shardflake_shard IS NOT NULL
                    AND NOT EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = c.shardflake_shard)
-                """.formatted(onlyKey("c."), taken, table.own(), table.keyOf("t"), table.keyOf("c"), route.shard("t"));
+                """.formatted(onlyKey("c."), taken, table.followed(), table.keyOf("t"), table.keyOf("c"), route.shard("t"));
     }
 
     /** The columns of the stage for a row of which only the primary key is known. */
@@ -389,7 +389,7 @@ final class OldTable {
                         onlyKey("g."),
                         table.keyOf("c"),
                         ever(link.parent(), link.to(), table.listOf("c", link.columns()), 1),
-                        table.rows(),
+                        route.followed(),
                         table.keyOf("t"),
                         table.keyOf("g"),
                         route.shard("t"),
@@ -509,7 +509,7 @@ final class OldTable {
                         route.shard("t"),
                         NONE,
                         rows.hash(),
-                        table.rows(),
+                        route.followed(),
                         table.keyOf("t"),
                         wanted);
         Map<List<String>, Hashed> found = new HashMap<>();

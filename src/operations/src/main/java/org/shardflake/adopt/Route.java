@@ -69,17 +69,35 @@ record Route(TableFacts table, KeyExpression key, @Nullable Link link, Set<List<
                 false,
                 false,
                 false);
-        TableFacts parent = link.parent().table();
-        String query = "(SELECT t.*, p.%s AS %s FROM %s t LEFT JOIN %s p ON (%s) = (%s))"
-                .formatted(
-                        parents.quoted(),
-                        key.quoted(),
-                        table.own(),
-                        parent.rows(),
-                        table.listOf("t", link.columns()),
-                        parent.listOf("p", link.to()));
+        String query = joined(
+                table, key, table.own(), link, link.parent().table().rows());
         KeyExpression expression = new KeyExpression(key, link.parent().key().shardCount());
         return new Route(table.with(key, query), expression, link, referred);
+    }
+
+    /** Rows with the key of the rows that they refer to. */
+    private static String joined(TableFacts table, Column key, String rows, Link link, String parents) {
+        TableFacts parent = link.parent().table();
+        return "(SELECT t.*, p.%s AS %s FROM %s t LEFT JOIN %s p ON (%s) = (%s))"
+                .formatted(
+                        link.parent().key().key().quoted(),
+                        key.quoted(),
+                        rows,
+                        parents,
+                        table.listOf("t", link.columns()),
+                        parent.listOf("p", link.to()));
+    }
+
+    /** The rows that are brought to the shards, as an item of a FROM clause without the alias: those that the journals of all tables on the route follow. */
+    String followed() {
+        return link == null
+                ? table.followed()
+                : joined(
+                        table,
+                        key.key(),
+                        table.followed(),
+                        link,
+                        link.parent().followed());
     }
 
     private static void check(Connection connection, TableFacts table, String added, Link link) throws SQLException {

@@ -160,6 +160,17 @@ record TableFacts(
     }
 
     /**
+     * The table's own rows that the journal follows, as an item of a FROM clause without the alias: without those of partitions that are not on record
+     * yet, since such a partition may go without a trace.
+     */
+    String followed() {
+        return kind.equals("p")
+                ? "(SELECT * FROM %s WHERE tableoid = ANY (ARRAY(SELECT relation FROM shardflake_adopt.partition)))"
+                        .formatted(name)
+                : own();
+    }
+
+    /**
      * The table with an additional column, computed by a query.
      *
      * @param query of all its columns and this one, in parentheses
