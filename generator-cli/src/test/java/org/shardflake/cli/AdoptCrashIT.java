@@ -164,7 +164,9 @@ class AdoptCrashIT {
     @Timeout(value = 10, unit = TimeUnit.MINUTES)
     void aRepairThatIsKilledIsCompleted() throws Exception {
         again("run");
+        int first = OrderWriters.FIRST;
         for (KilledAt at : KilledAt.values()) {
+            first += 1000;
             installation.execute(OLD, """
                     DROP TRIGGER shardflake_adopt_note ON shop.orders;
                     ALTER TABLE shop.item DISABLE TRIGGER shardflake_adopt_note;
@@ -173,7 +175,7 @@ class AdoptCrashIT {
                     UPDATE shop.orders SET user_id = user_id %% 40 + 1 WHERE id %% 3 = 0;
                     UPDATE shop.item SET text = '%2$s' WHERE order_id %% 5 = 0;
                     DELETE FROM shop.orders WHERE id >= %1$s - 500 AND id %% 7 = 0;
-                    """.formatted(OrderWriters.FIRST + 1000 * at.ordinal(), at));
+                    """.formatted(first, at));
             killAt(at);
             installation.execute(
                     OLD, "UPDATE shop.orders SET user_id = user_id % 40 + 1, note = '" + at + "' WHERE id % 4 = 0");

@@ -113,8 +113,7 @@ final class OrderWriters implements AutoCloseable {
             journal.put(id, new Known(before.user(), before.least() + 1, before.most() + 1));
             acknowledged.incrementAndGet();
         } catch (ShardflakeException | SQLException e) {
-            if (e instanceof CommitOutcomeUnknownException
-                    || e.getCause() instanceof CommitOutcomeUnknownException) {
+            if (e instanceof CommitOutcomeUnknownException || e.getCause() instanceof CommitOutcomeUnknownException) {
                 journal.put(id, new Known(before.user(), before.least(), before.most() + 1));
                 unknown.incrementAndGet();
             } else {
@@ -127,8 +126,7 @@ final class OrderWriters implements AutoCloseable {
     void awaitMore(int more) throws Exception {
         int wanted = acknowledged.get() + more;
         boolean isDone = Poll.everyMillis(10, Duration.ofMinutes(1))
-                .until(() ->
-                        acknowledged.get() >= wanted || running.stream().anyMatch(Future::isDone));
+                .until(() -> acknowledged.get() >= wanted || running.stream().anyMatch(Future::isDone));
         for (Future<?> one : running) {
             if (one.isDone()) {
                 one.get();

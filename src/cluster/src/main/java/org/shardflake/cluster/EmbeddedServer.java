@@ -125,7 +125,8 @@ class EmbeddedServer extends ClusterServer {
             Thread.onSpinWait();
         }
         try {
-            // PostgreSQL takes a process that has ended, but whose parent has not asked for its end, for a running server.
+            // PostgreSQL takes a process that has ended, but whose parent has not asked for its end, for a running
+            // server.
             Files.deleteIfExists(data.resolve("postmaster.pid"));
         } catch (IOException e) {
             throw new PostgresClusterException("cannot remove the lock file of " + this + ": " + e, e);

@@ -38,7 +38,9 @@ interface OwnedClusterContract extends PostgresClusterContract {
             PostgresServer server = cluster.server(0);
             String uri = server.uri("postgres");
             for (Runnable end : List.<Runnable>of(server::crash, server::kill)) {
-                execute(server, "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS SELECT generate_series(1, 1000) AS id");
+                execute(
+                        server,
+                        "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS SELECT generate_series(1, 1000) AS id");
                 try (Connection cut = server.connect()) {
                     end.run();
                     assertThat(cut.isValid(1)).isFalse();

@@ -168,7 +168,8 @@ final class OldTable {
 
     private String rowsWhere(String condition) {
         String names = columns.stream().map(column -> "t." + column.quoted()).collect(joining(", "));
-        return "SELECT %s, false, %s FROM %s t WHERE %s".formatted(route.shard("t"), names, route.followed(), condition);
+        return "SELECT %s, false, %s FROM %s t WHERE %s"
+                .formatted(route.shard("t"), names, route.followed(), condition);
     }
 
     /** Notes all rows of a partition, within the connection's transaction, and that the keys of others may have changed with them. */
@@ -369,7 +370,8 @@ final class OldTable {
                 SELECT c.shardflake_shard, true, %s FROM %s c
                  WHERE c.shardflake_shard IS NOT NULL
                    AND NOT EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = c.shardflake_shard)
-                """.formatted(onlyKey("c."), taken, table.followed(), table.keyOf("t"), table.keyOf("c"), route.shard("t"));
+                """.formatted(
+                        onlyKey("c."), taken, table.followed(), table.keyOf("t"), table.keyOf("c"), route.shard("t"));
     }
 
     /** The columns of the stage for a row of which only the primary key is known. */

@@ -69,8 +69,8 @@ record Route(TableFacts table, KeyExpression key, @Nullable Link link, Set<List<
                 false,
                 false,
                 false);
-        String query = joined(
-                table, key, table.own(), link, link.parent().table().rows());
+        String query =
+                joined(table, key, table.own(), link, link.parent().table().rows());
         KeyExpression expression = new KeyExpression(key, link.parent().key().shardCount());
         return new Route(table.with(key, query), expression, link, referred);
     }
@@ -92,12 +92,7 @@ record Route(TableFacts table, KeyExpression key, @Nullable Link link, Set<List<
     String followed() {
         return link == null
                 ? table.followed()
-                : joined(
-                        table,
-                        key.key(),
-                        table.followed(),
-                        link,
-                        link.parent().followed());
+                : joined(table, key.key(), table.followed(), link, link.parent().followed());
     }
 
     private static void check(Connection connection, TableFacts table, String added, Link link) throws SQLException {
