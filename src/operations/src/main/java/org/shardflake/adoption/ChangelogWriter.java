@@ -206,6 +206,12 @@ final class ChangelogWriter {
             add(changelog, "foreign-keys-" + tables.get(i).target(), sqls.get(i).foreignKeys());
         }
         for (int i = 0; i < sqls.size(); i++) {
+            String sql = sqls.get(i).filledKey();
+            if (!sql.isEmpty()) {
+                changelog.add("key-" + tables.get(i).target(), true, sql);
+            }
+        }
+        for (int i = 0; i < sqls.size(); i++) {
             add(changelog, "triggers-" + tables.get(i).target(), sqls.get(i).triggers());
         }
         return changelog;

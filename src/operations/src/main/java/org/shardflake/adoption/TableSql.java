@@ -445,6 +445,43 @@ final class TableSql {
         return statements.isEmpty() ? "" : String.join(";\n", statements) + ";";
     }
 
+    /**
+     * The trigger that fills the key which only the shards' table has, so that an INSERT of the old table works there, too; empty without such a
+     * column. It costs nothing where the key is given.
+     */
+    String filledKey() {
+        if (plan.add() == null) {
+            return "";
+        }
+        AdoptionPlan.Step step = plan.path().get(0);
+        AdoptionPlan.Table parent = planned.values().stream()
+                .filter(table -> table.name().equals(step.to()))
+                .findFirst()
+                .orElseThrow();
+        String key = written(plan.add());
+        String from =
+                step.toColumns().stream().map(column -> "p." + written(column)).collect(joining(", "));
+        String to =
+                step.columns().stream().map(column -> "NEW." + written(column)).collect(joining(", "));
+        String body =
+                """
+
+                BEGIN
+                    SELECT p.%s INTO NEW.%s FROM %s p WHERE (%s) = (%s);
+                    RETURN NEW;
+                END
+                """.formatted(written(String.valueOf(parent.shardKey())), key, written(parent.target()), from, to);
+        return """
+                CREATE FUNCTION %1$s() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS %2$s;
+                COMMENT ON FUNCTION %1$s() IS 'Gives a row the key of the one that it refers to, since the old table has no such column';
+                CREATE TRIGGER %1$s BEFORE INSERT ON %3$s FOR EACH ROW WHEN (NEW.%4$s IS NULL) EXECUTE FUNCTION %1$s();
+                """.formatted(
+                        written(SqlText.shortened("%s_%s_of_%s".formatted(plan.target(), plan.add(), parent.target()))),
+                        SqlText.body(body),
+                        target(),
+                        key);
+    }
+
     private void alter(List<String> statements, Trigger trigger, String how) {
         statements.add("ALTER TABLE %s %s TRIGGER %s".formatted(target(), how, written(trigger.name())));
     }

@@ -53,6 +53,7 @@ class AdoptionPlannerTest {
                     "|",
                     "column [^:]+: (?:smallint|integer) NOT NULL.* => bigint NOT NULL(?: DEFAULT .*next_id.*)?",
                     "column [^:]+: bigint NOT NULL (?:GENERATED .* AS IDENTITY|DEFAULT nextval.*) => bigint NOT NULL DEFAULT .*next_id.*",
+                    "(?:trigger|function|comment on function) \\S+_of_\\w+\"?(?:\\(\\))?: missing => .*",
                     "column [^:]+: missing => (?:bigint|integer|character varying\\(5\\)) NOT NULL",
                     "columns of table [^:]+: (?<columns>.*) => \\k<columns>, \\S+",
                     "comment on column [^:]+: (?:missing => shard key|(?<comment>.*) => shard key; \\k<comment>)",
@@ -286,6 +287,29 @@ class AdoptionPlannerTest {
                         "visit: what only partitions have: constraint later of visit_1, index visit_day",
                         "aggregates and window functions: shard_0003.total(bigint)",
                         "privileges that others than the owners have been granted: of PUBLIC, pg_monitor");
+    }
+
+    /** Each refers to the one before, and only the first has the key. */
+    @Test
+    void insertsOfTheOldTablesGiveNewRowsTheirKeys() throws Exception {
+        deploy("""
+                CREATE TABLE person (id bigint PRIMARY KEY);
+                CREATE TABLE pet (id bigint PRIMARY KEY, "the person" bigint NOT NULL REFERENCES person);
+                CREATE TABLE visit ("on" date, pet bigint REFERENCES pet, PRIMARY KEY ("on", pet));
+                CREATE TABLE "Bill" (number integer PRIMARY KEY, day date NOT NULL, pet bigint NOT NULL, FOREIGN KEY (day, pet) REFERENCES visit);
+                """, "shard_0003.person.id");
+        try (Connection shards = postgres.database(0).connect()) {
+            Sql.execute(shards, """
+                    INSERT INTO shard_0003.person VALUES (7), (11);
+                    INSERT INTO shard_0003.pet VALUES (1, 7), (2, 11);
+                    INSERT INTO shard_0003.visit VALUES ('2026-01-01', 1), ('2026-01-01', 2);
+                    INSERT INTO shard_0003."Bill" VALUES (5, '2026-01-01', 2)
+                    """);
+            assertThat(Sql.text(shards, "SELECT string_agg(v::text, ' ' ORDER BY v.pet) FROM shard_0003.visit v"))
+                    .isEqualTo("(2026-01-01,1,7) (2026-01-01,2,11)");
+            assertThat(Sql.text(shards, "SELECT b::text FROM shard_0003.\"Bill\" b"))
+                    .isEqualTo("(5,2026-01-01,2,11)");
+        }
     }
 
     @Test
