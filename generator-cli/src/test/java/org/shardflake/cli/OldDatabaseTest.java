@@ -582,6 +582,8 @@ class OldDatabaseTest {
             assertThat(told.poll(1, TimeUnit.MINUTES).outcome()).isEqualTo(DarkRead.Outcome.FAILED);
             installation.execute(0, "ALTER TABLE shard_0003.renamed RENAME TO users");
 
+            limitsOfTimeAreTheApplicationsOwn(router, told);
+
             // Neither a write nor a shard that has left.
             router.run(11, tx -> names(tx, 11));
             assertThat(names(router, 5)).hasSize(1);
@@ -598,6 +600,30 @@ class OldDatabaseTest {
                         .build())
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("dark reads need an old database");
+    }
+
+    /** The shard's server takes longer than the application has for the old database. */
+    private static void limitsOfTimeAreTheApplicationsOwn(ShardRouter router, BlockingQueue<DarkRead> told)
+            throws SQLException, InterruptedException {
+        String limit = "SET LOCAL statement_timeout = 100";
+        String slow = "SELECT pg_sleep(CASE WHEN current_schema() LIKE 'shard%' THEN 0.3 ELSE 0 END)";
+        List<DarkRead.Outcome> outcomes = new ArrayList<>();
+        for (List<String> statements : List.of(List.of(limit, slow), List.of(limit + "; " + slow))) {
+            router.read(11, tx -> {
+                try (Statement statement = tx.connection().createStatement()) {
+                    for (String sql : statements) {
+                        statement.execute(sql);
+                    }
+                }
+                return true;
+            });
+            for (String sql : statements) {
+                DarkRead read = told.poll(1, TimeUnit.MINUTES);
+                assertThat(read).as(sql).isNotNull();
+                outcomes.add(read.outcome());
+            }
+        }
+        assertThat(outcomes).containsExactly(DarkRead.Outcome.SAME, DarkRead.Outcome.SAME, DarkRead.Outcome.SKIPPED);
     }
 
     /** Whether a copy that is behind is found to be the same in the end: a slow machine may take longer than this. */
