@@ -131,6 +131,7 @@ final class Search {
         facts.put("schema", placement.schema());
         facts.put("server", placement.server().name());
         facts.put("state", view.snapshot().state(shard).toString());
+        facts.put("inOldDatabase", view.snapshot().inOldDatabase().contains(shard));
         facts.put("epoch", placement.epoch());
         view.bytes(shard).ifPresent(bytes -> facts.put("bytes", bytes));
         view.shard(shard).ifPresent(found -> facts.put("rows", found.load().live()));

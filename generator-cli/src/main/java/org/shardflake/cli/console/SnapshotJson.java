@@ -12,6 +12,7 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.CliCommand;
 import org.shardflake.Server;
+import org.shardflake.ShardSet;
 import org.shardflake.load.ShardRate;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveShard;
@@ -31,11 +32,13 @@ final class SnapshotJson {
     private final View view;
     private final InstallationSnapshot snapshot;
     private final Questions questions;
+    private final ShardSet inOldDatabase;
 
     SnapshotJson(View view, Questions questions) {
         this.view = view;
         this.snapshot = view.snapshot();
         this.questions = questions;
+        this.inOldDatabase = snapshot.inOldDatabase();
     }
 
     /** The facts about the installation and its servers. */
@@ -60,6 +63,9 @@ final class SnapshotJson {
         Map<String, Integer> states = new LinkedHashMap<>();
         snapshot.shards(server).forEach((state, count) -> states.put(state.toString(), count));
         facts.put("states", states);
+        facts.put(
+                "inOldDatabase",
+                snapshot.map().shards(server).and(inOldDatabase).size());
         facts.put("misplaced", snapshot.misplaced(server).toString());
         if (seen != null) {
             facts.put("version", seen.version());
@@ -101,7 +107,8 @@ final class SnapshotJson {
         List<@Nullable Double> rates = new ArrayList<>(count);
         for (int shard = 0; shard < count; shard++) {
             homes.add(positions.get(snapshot.map().server(shard).name()));
-            states.append(letter(snapshot.state(shard)));
+            PlacementState state = snapshot.state(shard);
+            states.append(state == PlacementState.OPEN && inOldDatabase.contains(shard) ? 'a' : letter(state));
             OptionalLong size = view.bytes(shard);
             bytes.add(size.isPresent() ? size.getAsLong() : null);
             rates.add(view.rate(shard)

@@ -466,9 +466,9 @@ function drawMoves() {
 
 // The map
 
-const STATES = { o: 'open', c: 'closed', b: 'back', m: 'moving', x: 'missing', p: 'misplaced', u: 'unknown' };
+const STATES = { o: 'open', a: 'old', c: 'closed', b: 'back', m: 'moving', x: 'missing', p: 'misplaced', u: 'unknown' };
 const LEGENDS = {
-  state: [['open', 'open'], ['waiting', 'to be copied'], ['copied', 'copied, follows'], ['cutting', 'cutting over'], ['switched', 'switched'],
+  state: [['open', 'open'], ['old', 'in an old database'], ['waiting', 'to be copied'], ['copied', 'copied, follows'], ['cutting', 'cutting over'], ['switched', 'switched'],
     ['closed', 'refuses writes'], ['back', 'back in an old database'], ['missing', 'missing'], ['misplaced', 'misplaced'], ['unknown', 'server silent']],
   rate: [], size: []
 };
@@ -591,6 +591,7 @@ function drawServers() {
       facts.push(number(server.connections) + '/' + number(server.maxConnections) + ' connections');
       if (server.standbys > 0) facts.push(plural(server.standbys, 'standby') + ' ' + (server.standbyLagMillis / 1000).toFixed(1) + ' s behind');
     }
+    if (server.inOldDatabase > 0) facts.splice(1, 0, number(server.inOldDatabase) + ' in an old database');
     // What is wrong is told above, and here only where.
     facts.splice(1, 0, ...(server.answers ? [] : ['no answer']), ...bad.map(([state, count]) => number(count) + ' ' + state));
     setText(element.querySelector('.facts'), facts.join(' · '));
@@ -655,7 +656,7 @@ function reading(each) {
     if (value !== undefined && value !== null) list.append(make('dt', '', name), make('dd', '', value));
   };
   row('server', each.server);
-  row('state', each.state + (each.move === undefined ? '' : ', move ' + each.move));
+  row('state', each.state + (each.inOldDatabase ? ', in an old database' : '') + (each.move === undefined ? '' : ', move ' + each.move));
   row('schema', each.schema);
   row('made', each.time);
   row('sequence', each.sequence);

@@ -37,6 +37,7 @@ import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.adopt.AdoptState;
 import org.shardflake.adopt.AdoptionStatus;
+import org.shardflake.adopt.Slices;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.doctor.ShardState;
 import org.shardflake.load.MachineMemory;
@@ -131,10 +132,14 @@ class ActiveAlertsTest {
     }
 
     private static AdoptionStatus adoption(AdoptState state, Duration age) {
+        return adoption(state, age, Optional.empty());
+    }
+
+    private static AdoptionStatus adoption(AdoptState state, Duration age, Optional<Slices> slices) {
         return new AdoptionStatus(
                 new OpenAdoption(UUID.randomUUID(), "public.note", "postgresql://old/app", "note", NOW),
                 Optional.of(new AdoptionStatus.Progress(
-                        state, 1, 1, Optional.of(NOW.minus(age)), age, false, Optional.empty(), List.of())),
+                        state, 1, 1, Optional.of(NOW.minus(age)), age, false, slices, false, List.of())),
                 "");
     }
 
@@ -314,6 +319,19 @@ class ActiveAlertsTest {
                 .isThrownBy(() -> AlertRules.load("alerts-missing.yaml"))
                 .withMessage(
                         "this build of shardflake lacks alerts-missing.yaml, which has the limits of the console's alerts");
+    }
+
+    @Test
+    void theMapShowsWhichShardsAreInAnOldDatabase() {
+        Slices slices = new Slices(ShardSet.range(2, 11), ShardSet.range(0, 1), ShardSet.of(), ShardSet.of());
+        AdoptionStatus adoption = adoption(AdoptState.FOLLOWING, Duration.ZERO, Optional.of(slices));
+        View view =
+                new View(snapshot(NOW, true, List.of(), List.of(adoption, adoption), missing(1)), Map.of(), Map.of());
+
+        SnapshotJson json = new SnapshotJson(view, new NoQuestions());
+
+        assertThat(json.shards()).containsEntry("states", "ooaxaaaaaaaa");
+        assertThat(json.now().toString()).contains("inOldDatabase=2", "inOldDatabase=4");
     }
 
     @Test

@@ -15,6 +15,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.adopt.AdoptionStatus;
+import org.shardflake.adopt.Slices;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
 import org.shardflake.move.MoveStatus;
@@ -90,6 +91,17 @@ public record InstallationSnapshot(
             return PlacementState.OPEN;
         }
         return isBack(shard) ? PlacementState.BACK : PlacementState.CLOSED;
+    }
+
+    /** The shards that have not left an old database, as it reports, or have come back to it. */
+    public ShardSet inOldDatabase() {
+        return ShardSet.of(adoptions.stream()
+                .flatMap(adoption -> adoption.progress().stream())
+                .flatMap(progress -> progress.slices().stream())
+                .map(Slices::remaining)
+                .distinct() // All tables of a database have the same.
+                .flatMapToInt(ShardSet::stream)
+                .toArray());
     }
 
     /** Whether an old database reports that a shard has come back to it. */
