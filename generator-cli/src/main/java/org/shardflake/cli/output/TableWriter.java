@@ -80,7 +80,7 @@ public final class TableWriter {
         List<String> leftOut = new ArrayList<>();
         for (String header : leastImportant) {
             int column = Arrays.asList(lines.get(0)).indexOf(header);
-            if (width(shown) > terminal && shown.remove((Integer) column)) {
+            if (needed(shown, column) > terminal && shown.remove((Integer) column)) {
                 leftOut.add(header);
             }
         }
@@ -97,9 +97,16 @@ public final class TableWriter {
             }
         }
         if (!leftOut.isEmpty()) {
-            table.append("(--wide shows %s, too)%n".formatted(String.join(", ", leftOut)));
+            String note = "(--wide shows %s, too)".formatted(String.join(", ", leftOut));
+            wrap(note, terminal).forEach(part -> table.append(part).append('\n'));
         }
         return table.toString();
+    }
+
+    /** The width of the table with these columns; the last one is left out only if it cannot be wrapped either. */
+    private int needed(List<Integer> columns, int column) {
+        boolean isWrapped = column == columns.get(columns.size() - 1) && widths[column] > NARROWEST_WRAPPED;
+        return width(columns) - (isWrapped ? widths[column] - NARROWEST_WRAPPED : 0);
     }
 
     private List<Integer> allColumns() {

@@ -51,7 +51,25 @@ class WritersTest {
         assertThat(table.fit(20)).isEqualTo("""
                 MOVE  LAG
                 3     12 ms
-                (--wide shows SINCE, BYTES, too)
+                (--wide shows SINCE,
+                BYTES, too)
+                """);
+    }
+
+    @Test
+    void aNarrowTerminalShowsTheLastColumnWhileItCanBeWrapped() {
+        TableWriter table = new TableWriter("TIME", "CHANGE", "REASON").mayLeaveOut("REASON");
+        table.row("2026-11-22T10:00:00Z", "shard placed", "rows were copied by move 3");
+
+        assertThat(table.fit(56)).isEqualTo("""
+                TIME                  CHANGE        REASON
+                2026-11-22T10:00:00Z  shard placed  rows were copied by
+                                                    move 3
+                """);
+        assertThat(table.fit(40)).isEqualTo("""
+                TIME                  CHANGE
+                2026-11-22T10:00:00Z  shard placed
+                (--wide shows REASON, too)
                 """);
     }
 

@@ -87,6 +87,18 @@ public final class LookupTables {
         };
     }
 
+    /** The column of a table in the shards whose comment says that it is the shard key, if it can hold a uid. */
+    public Optional<String> keyColumn(String table) {
+        return Sql.translating(() -> {
+            DeployTarget first = new Installation(catalog, urls)
+                    .targets(ShardCatalog.at(catalog).load())
+                    .get(0);
+            return Sql.with(
+                    first.url().connect("shardflake lookup"),
+                    connection -> SourceColumns.key(connection, first.shards(), table));
+        });
+    }
+
     /**
      * Creates a lookup, and its tables in all shards where they are missing. If the lookup has a source, its values have to be brought in
      * afterwards. A lookup of this form that is there stays as it is.

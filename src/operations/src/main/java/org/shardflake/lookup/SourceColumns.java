@@ -16,6 +16,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.Sharding;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.jdbc.Plural;
@@ -48,6 +49,20 @@ record SourceColumns(String server, ShardSet shards, List<String> columns, List<
                      GROUP BY 1) each
              GROUP BY 2, 3 ORDER BY min(schema)
             """;
+
+    private static final String KEY = """
+            SELECT a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+             WHERE c.relnamespace = to_regnamespace(?) AND c.relname = ?
+               AND a.atttypid IN ('bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
+               AND col_description(c.oid, a.attnum) ~* '^shard key\\M'
+            """;
+
+    /** The column with the key, as its comment in the first of these shards says. */
+    static Optional<String> key(Connection connection, ShardSet shards, String table) throws SQLException {
+        String schema = Sharding.schema(shards.stream().findFirst().orElseThrow());
+        return Sql.list(connection, KEY, row -> row.getString(1), schema, table).stream()
+                .findFirst();
+    }
 
     static List<SourceColumns> read(Connection connection, String server, ShardSet shards, String table)
             throws SQLException {

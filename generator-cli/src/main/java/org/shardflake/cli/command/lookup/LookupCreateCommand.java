@@ -63,9 +63,9 @@ final class LookupCreateCommand implements Callable<Integer> {
     @Option(
             names = "--uid-column",
             paramLabel = "COLUMN",
-            defaultValue = "uid",
-            description = "The table's column with the uid (default: ${DEFAULT-VALUE}).")
-    private String uidColumn;
+            description =
+                    "The table's column with the uid (default: the one whose comment in the shards begins with 'shard key', or uid).")
+    private @Nullable String uidColumn;
 
     @Option(
             names = "--id-column",
@@ -117,6 +117,9 @@ final class LookupCreateCommand implements Callable<Integer> {
                     "which column has the values of lookup %s?".formatted(name),
                     "name it TABLE.COLUMN, give --table and --column, or give --no-source");
         }
-        return Optional.of(new LookupDefinition.Source(itsTable, itsColumn, uidColumn, idColumn));
+        String itsUid = uidColumn != null
+                ? uidColumn
+                : catalog.lookups().keyColumn(itsTable).orElse("uid");
+        return Optional.of(new LookupDefinition.Source(itsTable, itsColumn, itsUid, idColumn));
     }
 }

@@ -4,6 +4,7 @@
  */
 package org.shardflake.cli.command.map;
 
+import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -71,12 +72,12 @@ public final class MapHistoryCommand implements Runnable {
     private static String table(List<MapChange> changes) {
         TableWriter table = new TableWriter(
                         "VERSION", "TIME", "USER", "CHANGE", "SHARD", "SERVER", "FROM", "EPOCH", "REASON")
-                .mayLeaveOut("EPOCH", "USER", "VERSION");
+                .mayLeaveOut("EPOCH", "USER", "VERSION", "FROM", "SERVER", "REASON", "SHARD");
         for (MapChange change : changes) {
             Map<String, Object> facts = facts(change);
             table.row(
                     change.version(),
-                    change.time(),
+                    change.time().truncatedTo(ChronoUnit.SECONDS),
                     change.user(),
                     change.change(),
                     facts.getOrDefault("shard", ""),
