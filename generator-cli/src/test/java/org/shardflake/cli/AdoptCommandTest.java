@@ -25,6 +25,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -50,6 +52,48 @@ class AdoptCommandTest {
             CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL, slug text NOT NULL UNIQUE, title text, extra jsonb,
                                 shown boolean NOT NULL DEFAULT true, words integer GENERATED ALWAYS AS (length(title)) STORED);
             CREATE TABLE likes (photo_id bigint REFERENCES photo (id), uid bigint, at timestamptz NOT NULL, PRIMARY KEY (uid, photo_id));
+            """;
+
+    /** What an early version made for a table: without plans, shards that leave by themselves, partitions, and times of changes. */
+    private static final String OLDER_ADOPTION = """
+            CREATE SCHEMA shardflake_adopt;
+            CREATE TABLE shardflake_adopt.adoption (
+                id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                source text NOT NULL UNIQUE, installation uuid NOT NULL, target text NOT NULL, key text NOT NULL, shard_count integer NOT NULL,
+                state text NOT NULL DEFAULT 'COPYING', copied_to text[], copied_rows bigint NOT NULL DEFAULT 0,
+                begun timestamptz NOT NULL DEFAULT now());
+            INSERT INTO shardflake_adopt.adoption (source, installation, target, key, shard_count)
+            VALUES ('old.photo', '%s', 'photo', 'uid', 8);
+            CREATE TABLE shardflake_adopt.lifted (
+                adoption integer, shard integer, column_name text NOT NULL, validated boolean NOT NULL, PRIMARY KEY (adoption, shard));
+            CREATE TABLE shardflake_adopt.written (adoption integer, server text, xid bigint, PRIMARY KEY (adoption, server, xid));
+            CREATE FUNCTION shardflake_adopt.refuse() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+            BEGIN
+                RAISE EXCEPTION '%% of table %%.%% is refused: %%', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_ARGV[1]
+                    USING ERRCODE = TG_ARGV[0], HINT = TG_ARGV[2];
+            END $$;
+            CREATE TABLE shardflake_adopt.changes_1 (
+                shardflake_change bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, shardflake_shard integer, id integer);
+            CREATE FUNCTION shardflake_adopt.note_1() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+                SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $$
+            BEGIN
+                IF TG_OP <> 'INSERT' THEN
+                    INSERT INTO shardflake_adopt.changes_1 (shardflake_shard, id) VALUES ((OLD.uid %% 8 + 8) %% 8, OLD.id);
+                END IF;
+                IF TG_OP = 'INSERT' OR (TG_OP = 'UPDATE' AND ROW((OLD.uid %% 8 + 8) %% 8, OLD.id)::text <> ROW((NEW.uid %% 8 + 8) %% 8, NEW.id)::text) THEN
+                    INSERT INTO shardflake_adopt.changes_1 (shardflake_shard, id) VALUES ((NEW.uid %% 8 + 8) %% 8, NEW.id);
+                END IF;
+                RETURN NULL;
+            END $$;
+            CREATE TRIGGER shardflake_adopt_note AFTER INSERT OR UPDATE OR DELETE ON old.photo
+                FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.note_1();
+            CREATE TRIGGER shardflake_adopt_truncate BEFORE TRUNCATE ON old.photo
+                FOR EACH STATEMENT EXECUTE FUNCTION shardflake_adopt.refuse('55006', 'its rows are in shards', 'Delete rows instead.');
+            CREATE TRIGGER shardflake_adopt_closed BEFORE INSERT OR UPDATE OR DELETE ON old.photo
+                FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.refuse('SF001', 'its rows live in shards now', 'Write to the shards.');
+            ALTER TABLE old.photo ENABLE ALWAYS TRIGGER shardflake_adopt_note;
+            ALTER TABLE old.photo ENABLE ALWAYS TRIGGER shardflake_adopt_truncate;
+            ALTER TABLE old.photo DISABLE TRIGGER shardflake_adopt_closed
             """;
 
     private final CliInstallation installation = new CliInstallation(postgres);
@@ -267,11 +311,32 @@ class AdoptCommandTest {
         installation.execute(OLD, "DELETE FROM old.photo WHERE id = 7");
         assertThat(run("old.photo", "--key=uid", "--finish", "--yes").out())
                 .containsPattern(" finished +1,000 +1 +999\n");
-        installation.execute(0, "INSERT INTO shard_0003.photo (uid, slug) VALUES (3, 'new')");
-        assertThat(run("old.photo", "--key=uid", "--reopen").exitCode()).isEqualTo(ExitCodes.VERIFICATION);
+        newerRowsAreNamedAndWrittenByHand();
         installation.execute(OLD, "ALTER TABLE old.photo DISABLE TRIGGER shardflake_adopt_closed");
         assertThat(run("old.photo", "--key=uid", "--finish", "--yes").err())
                 .startsWith("error: old.photo was adopted, and has been made to take writes again by other means\n");
+    }
+
+    private void newerRowsAreNamedAndWrittenByHand() throws SQLException {
+        installation.execute(0, "UPDATE shard_0003.photo SET title = 'newer' WHERE id = 51");
+        Result differs = run("old.photo", "--key=uid", "--reopen");
+        assertThat(differs.exitCode()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(differs.err()).contains("shard 3 has other values\nhint: " + advised("verify") + " names the rows.");
+        Result named = adopt("verify", "--table=old.photo", "-o=json");
+        assertThat(named.exitCode()).as(named.toString()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(named.out()).contains("\"different\":[\"(51)\"]");
+        installation.execute(OLD, """
+                ALTER TABLE old.photo DISABLE TRIGGER shardflake_adopt_closed;
+                UPDATE old.photo SET title = 'newer' WHERE id = 51;
+                ALTER TABLE old.photo ENABLE ALWAYS TRIGGER shardflake_adopt_closed
+                """);
+        assertThat(run("old.photo", "--reopen").exitCode()).isZero();
+        assertThat(run("old.photo", "--finish", "--yes").exitCode()).isZero();
+    }
+
+    /** The command that is advised to someone who adopts a table by its name and key. */
+    private String advised(String command) {
+        return "shardflake adopt %s --table old.photo --key uid --from %s".formatted(command, installation.url(OLD));
     }
 
     @Test
@@ -329,6 +394,11 @@ class AdoptCommandTest {
                 UPDATE old.photo SET slug = CASE id WHEN 14 THEN 'photo 15' ELSE 'photo 14' END WHERE id IN (14, 15);
                 INSERT INTO old.photo (id, uid, slug) VALUES (6000, 1, 'short'); DELETE FROM old.photo WHERE id = 6000;
                 """);
+        assertThat(installation.launch("adopt", "status", "-o=json").out()).matches("""
+                        \\[\\{"table":"old.photo","from":"postgresql://[^"]+","into":"photo","begunAt":"[0-9T:.-]+Z",\
+                        "state":"following","commandRuns":false,"copied":1000,"changes":11,"oldestChangeAt":"[0-9T:.-]+Z",\
+                        "triggers":\\[],"problem":""}]
+                        """);
 
         Result finished = run("old.photo", "--key=uid", "--finish", "--yes", "-o", "json");
 
@@ -523,8 +593,7 @@ class AdoptCommandTest {
         assertThat(installation.query(OLD, "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'old.photo'::regclass"))
                 .isEqualTo("0");
         assertThat(cancel().err())
-                .isEqualTo(
-                        "error: old.photo is not being adopted\nhint: begin with shardflake adopt run --plan FILE --from URL or shardflake adopt run --table old.photo --from URL\n");
+                .isEqualTo("error: old.photo is not being adopted\nhint: begin with " + advised("run") + "\n");
         assertThat(shards(ID_CHECKS)).isEqualTo(checks);
         assertThat(installation.query(OLD, "SELECT to_regnamespace('shardflake_adopt')"))
                 .isEqualTo("null");
@@ -722,7 +791,7 @@ class AdoptCommandTest {
         assertThat(refused.err())
                 .contains(
                         "shards 0,1 left the old database without the rows of old.likes",
-                        "shardflake adopt run --table old.likes --from URL --finish");
+                        "shardflake adopt run --table old.likes --from %s --finish".formatted(installation.url(OLD)));
         installation.execute(OLD, "DELETE FROM old.likes WHERE uid = 8");
         Result finished = run("old.likes", "--key=uid", "--finish", "--yes");
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
@@ -765,6 +834,48 @@ class AdoptCommandTest {
                     .startsWith(
                             "error: a shard leaves or returns with all of its tables, and old.likes would be left out\n");
         }
+    }
+
+    /** Shard 1 comes back for one table; the other, adopted by itself, is given up. */
+    @Test
+    void shardsThatCameBackStayClosedWhenAnotherTableIsGivenUp() throws SQLException {
+        onAllShards("ALTER TABLE %s.likes DROP CONSTRAINT IF EXISTS likes_photo_id_fkey");
+        onAllShards("ALTER TABLE %s.photo DROP shown");
+        succeeds(adopt("cutover", "--table=old.photo", "--key=uid", "--shards=0-1", "--yes"));
+        succeeds(adopt("reverse", "--table=old.photo", "--shards=1", "--yes"));
+        succeeds(run("old.likes", "--key=uid"));
+
+        succeeds(run("old.likes", "--cancel", "--yes"));
+
+        String write = "UPDATE shard_0001.photo SET title = 'x' WHERE uid = 9";
+        assertThatThrownBy(() -> installation.execute(0, write)).hasMessageContaining("shard 1");
+        succeeds(adopt("reverse", "--table=old.photo", "--shards=0", "--yes"));
+        succeeds(run("old.photo", "--cancel", "--yes"));
+        installation.execute(0, write);
+    }
+
+    private static void succeeds(Result result) {
+        assertThat(result.exitCode()).as(result.toString()).isZero();
+    }
+
+    @Test
+    void anAdoptionOfAnOlderVersionGoesOn() throws SQLException {
+        onAllShards("ALTER TABLE %s.photo DROP shown");
+        installation.execute(
+                OLD, OLDER_ADOPTION.formatted(installation.query(0, "SELECT id FROM shardflake_catalog.installation")));
+        installation.execute(
+                OLD, "DELETE FROM old.photo WHERE id = 7; UPDATE old.photo SET title = 'noted' WHERE id = 8");
+
+        assertThat(run("old.photo").out()).containsPattern(" following +999 +2\n");
+        installation.execute(OLD, "UPDATE old.photo SET uid = uid + 1, title = 'later' WHERE id = 9");
+        assertThat(installation.launch("adopt", "status", "-o=json").out())
+                .contains("\"state\":\"following\",\"commandRuns\":false,\"copied\":999,\"changes\":2,\"triggers\":[]");
+        assertThat(adopt("verify", "--table=old.photo").out()).contains("no row differs");
+        succeeds(adopt("cutover", "--table=old.photo", "--shards=0-1", "--yes"));
+        succeeds(adopt("reverse", "--table=old.photo", "--shards=1", "--yes"));
+        succeeds(adopt("cutover", "--table=old.photo", "--percent=100", "--yes"));
+        assertThat(shardRows("photo")).isEqualTo(999);
+        assertThat(shards("SELECT title FROM SHARD.photo WHERE id IN (8, 9)")).isEqualTo("later,noted");
     }
 
     @Test
@@ -891,10 +1002,31 @@ class AdoptCommandTest {
     void anotherKeyOrAnotherTableIsAnotherAdoption() {
         run("old.photo", "--key=uid");
 
-        assertThat(run("old.photo", "--key=id").err()).isEqualTo("""
+        assertThat(run("old.photo", "--key=id").err())
+                .isEqualTo("""
                 error: old.photo is being adopted into photo by its uid, over 8 shards
-                hint: continue with these, or cancel with these first, by the command that began it: shardflake adopt run --plan FILE --from URL or shardflake adopt run --table old.photo --from URL
-                """);
+                hint: continue with these, or cancel with these first: FIRST
+                """.replace("FIRST", advised("run").replace(" --from", " --into photo --from")));
+    }
+
+    /** The shards do not say the key, and the name differs: the adoption knows both. */
+    @Test
+    void advisedCommandsRunAsTheyAre() throws SQLException {
+        installation.execute(OLD, "ALTER TABLE old.photo RENAME TO picture");
+        assertThat(run("old.picture", "--key=uid", "--into=photo").exitCode()).isZero();
+
+        Result unconfirmed = adopt("cutover", "--table=old.picture", "--percent=1");
+        Matcher doctor = Pattern.compile("end it with shardflake (adopt run .* --finish), or give it up with ")
+                .matcher(installation.launch("doctor", "-o=json").out());
+
+        assertThat(unconfirmed.err())
+                .contains(
+                        "hint: add --yes; shardflake adopt run --table old.picture --from %s brings their rows over without that\n"
+                                .formatted(installation.url(OLD)));
+        assertThat(doctor.find()).isTrue();
+        Result finished = installation.launch((doctor.group(1) + " --yes").split(" "));
+        assertThat(finished.exitCode()).as(finished.toString()).isZero();
+        assertThat(shardRows("photo")).isEqualTo(1000);
     }
 
     @Test

@@ -143,6 +143,24 @@ class AdoptDatabaseCommandsTest {
         return rows;
     }
 
+    /** Its third kind is missing in the reference table. */
+    private void theOldDatabaseLeadsUntilTheEnd() throws SQLException {
+        Result last = launch(
+                ExitCodes.VERIFICATION,
+                "adopt",
+                "cutover",
+                "--plan=" + plan(),
+                "--from=" + installation.url(OLD),
+                "--percent=100",
+                "--yes");
+        assertThat(last.err()).contains("reference tables do not have the rows of the old database", "1 missing (3)");
+        assertThat(installation.query(OLD, "SELECT to_regclass('shardflake_adopt.slice')"))
+                .isEqualTo("null");
+        assertThat(adopt(ExitCodes.VERIFICATION, "--finish", "--yes").err())
+                .contains("1 missing (3)")
+                .doesNotContain("closed");
+    }
+
     @Test
     void eachCommandFindsWhatTheOneBeforeHasMade() throws Exception {
         Result planned = launch(
@@ -198,9 +216,16 @@ class AdoptDatabaseCommandsTest {
         installation.execute(OLD, "INSERT INTO clinic.\"Kinds\" VALUES (3, 'bird')");
         assertThat(launch(ExitCodes.VERIFICATION, verify).out())
                 .contains("nothing follows changes of clinic.\"Kinds\"");
+        theOldDatabaseLeadsUntilTheEnd();
         installation.execute(OLD, "DELETE FROM clinic.\"Kinds\" WHERE id = 3");
         assertThat(launch(ExitCodes.OK, verify).out()).contains("no row differs");
+        installation.execute(0, "INSERT INTO reference.\"Kinds\" VALUES (4, 'fish')");
+        assertThat(launch(ExitCodes.OK, verify).out()).contains("1 extra (4), which is all right if they are newer");
         Result finished = adopt(ExitCodes.OK, "--finish", "--yes");
+        assertThat(finished.err()).contains("warning: clinic.\"Kinds\" lacks rows, which stay: ");
+        assertThat(launch(ExitCodes.OK, verify).out())
+                .contains("no row differs")
+                .doesNotContain("Kinds");
 
         assertThat(finished.out())
                 .containsPattern("clinic\\.owners +owners +finished +60 +[0-9]+ +59\n")
@@ -212,8 +237,9 @@ class AdoptDatabaseCommandsTest {
         finished.out()
                 .lines()
                 .filter(line -> line.contains(" create visits.id "))
-                .forEach(line ->
-                        launch(ExitCodes.OK, line.replace("  shardflake ", "").split(" ", -1)));
+                // The shards say which column has the key.
+                .map(line -> line.replace("  shardflake ", "").replace(" --uid-column owner_id", ""))
+                .forEach(line -> launch(ExitCodes.OK, line.split(" ", -1)));
         assertThat(
                         installation.query(
                                 OLD,

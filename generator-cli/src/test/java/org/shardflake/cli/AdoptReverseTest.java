@@ -658,7 +658,10 @@ class AdoptReverseTest {
         assertThat(fenced()).isEqualTo("0");
         assertThat(DatabaseAdopterTest.found(installation)).isEqualTo(DatabaseAdopterTest.wanted(installation));
         assertThat(command("reverse", options, "--percent=100", "-o=json").err())
-                .contains("the adoption is finished", "adopt run --plan FILE --from URL --reopen");
+                .contains(
+                        "the adoption is finished",
+                        "shardflake adopt run %s %s --reopen; "
+                                .formatted(options[0].replace('=', ' '), options[1].replace('=', ' ')));
         assertThat(installation
                         .launch("adopt", "run", options[0], options[1], "--reopen")
                         .exitCode())
@@ -698,6 +701,7 @@ class AdoptReverseTest {
             assertThat(IntStream.range(0, 4).mapToObj(snapshot::state))
                     .containsExactly(
                             PlacementState.OPEN, PlacementState.CLOSED, PlacementState.CLOSED, PlacementState.BACK);
+            assertThat(snapshot.inOldDatabase()).isEqualTo(ShardSet.range(3, 7));
         }
         installation.execute(0, "SELECT shardflake.unfence_shard(2)");
         cutOver(ShardSet.of());

@@ -121,6 +121,9 @@ class AdvisedCommandsTest {
                         throw new AssertionError(e);
                     }
                 })
+                .flatMap(command -> command.isNext("--plan FILE")
+                        ? Stream.of(command, command.ofTables(List.of("photo", "likes"), "uid", null))
+                        : Stream.of(command))
                 .toList();
     }
 }

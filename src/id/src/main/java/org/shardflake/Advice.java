@@ -6,9 +6,11 @@ package org.shardflake;
 
 import java.io.Serial;
 import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -18,12 +20,15 @@ public final class Advice implements CharSequence, Serializable {
     @Serial
     private static final long serialVersionUID = 1L;
 
+    private final String words;
+    private final List<Object> values;
     private final String text;
-    private final List<CliCommand> commands;
 
-    private Advice(String text, List<CliCommand> commands) {
-        this.text = text;
-        this.commands = commands;
+    @SuppressWarnings("AnnotateFormatMethod") // which would need another library
+    private Advice(String words, List<Object> values) {
+        this.words = words;
+        this.values = values;
+        this.text = words.formatted(values.toArray());
     }
 
     /**
@@ -32,24 +37,41 @@ public final class Advice implements CharSequence, Serializable {
      * @param words as for {@link String#format}
      * @param values what the words are formatted with; commands among them, and those of other advice, can be read back
      */
-    @SuppressWarnings("AnnotateFormatMethod") // which would need another library
     public static Advice of(String words, Object... values) {
-        List<CliCommand> commands = Arrays.stream(values)
-                .flatMap(value -> value instanceof CliCommand command
-                        ? Stream.of(command)
-                        : value instanceof Advice advice ? advice.commands.stream() : Stream.empty())
-                .toList();
-        return new Advice(words.formatted(values), commands);
+        return new Advice(words, Arrays.stream(values).map(Advice::kept).toList());
+    }
+
+    /** A value that can be serialized, and formatted like the given one. */
+    private static Object kept(Object value) {
+        return value instanceof CliCommand || value instanceof Advice || value instanceof Number
+                ? value
+                : String.valueOf(value);
     }
 
     /** Plain text as advice without commands; {@link Advice} is returned unchanged. */
     public static Advice of(CharSequence text) {
-        return text instanceof Advice advice ? advice : new Advice(text.toString(), List.of());
+        return text instanceof Advice advice ? advice : new Advice("%s", List.of(text.toString()));
     }
 
     /** The commands in the order of the words. */
     public List<CliCommand> commands() {
-        return commands;
+        return values.stream()
+                .flatMap(value -> value instanceof CliCommand command
+                        ? Stream.of(command)
+                        : value instanceof Advice advice ? advice.commands().stream() : Stream.empty())
+                .toList();
+    }
+
+    /** This advice with other commands in place of its own. */
+    public Advice with(UnaryOperator<CliCommand> change) {
+        List<Object> others = new ArrayList<>();
+        for (Object value : values) {
+            others.add(
+                    value instanceof CliCommand command
+                            ? change.apply(command)
+                            : value instanceof Advice advice ? advice.with(change) : value);
+        }
+        return new Advice(words, List.copyOf(others));
     }
 
     @Override
@@ -69,12 +91,14 @@ public final class Advice implements CharSequence, Serializable {
 
     @Override
     public boolean equals(@Nullable Object other) {
-        return other instanceof Advice advice && text.equals(advice.text) && commands.equals(advice.commands);
+        return other instanceof Advice advice
+                && text.equals(advice.text)
+                && commands().equals(advice.commands());
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(text, commands);
+        return Objects.hash(text, commands());
     }
 
     /** The words, with each command in the form for a terminal. */

@@ -7,6 +7,7 @@ package org.shardflake;
 import java.io.Serial;
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.regex.Pattern;
@@ -18,17 +19,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CliCommand implements Serializable {
 
-    public static final CliCommand ADOPT_TABLE = form("adopt run --table TABLE --from URL");
-    public static final CliCommand ADOPT_TABLE_KEY = form("adopt run --table TABLE --key COLUMN --from URL");
-    public static final CliCommand ADOPT_TABLE_FINISH = form("adopt run --table TABLE --from URL --finish");
-    public static final CliCommand ADOPT_TABLE_CANCEL = form("adopt run --table TABLE --from URL --cancel");
+    public static final CliCommand ADOPT_PLAN = form("adopt plan --from URL");
     public static final CliCommand ADOPT_PLAN_HISTORY = form("adopt plan --from URL --flyway-history TABLE");
-    public static final CliCommand ADOPT_TABLE_REOPEN = form("adopt run --table TABLE --from URL --reopen");
     public static final CliCommand ADOPT_RUN = form("adopt run --plan FILE --from URL");
+    public static final CliCommand ADOPT_RUN_CANCEL = form("adopt run --plan FILE --from URL --cancel");
+    public static final CliCommand ADOPT_RUN_FINISH = form("adopt run --plan FILE --from URL --finish");
+    public static final CliCommand ADOPT_RUN_REOPEN = form("adopt run --plan FILE --from URL --reopen");
     public static final CliCommand ADOPT_CUTOVER = form("adopt cutover --plan FILE --from URL --percent N");
     public static final CliCommand ADOPT_CUTOVER_NONE = form("adopt cutover --plan FILE --from URL --percent 0");
     public static final CliCommand ADOPT_REVERSE = form("adopt reverse --plan FILE --from URL --percent N");
-    public static final CliCommand ADOPT_RUN_REOPEN = form("adopt run --plan FILE --from URL --reopen");
     public static final CliCommand ADOPT_VERIFY = form("adopt verify --plan FILE --from URL");
     public static final CliCommand CDC_CREATE = form("cdc create");
     public static final CliCommand CDC_DROP = form("cdc drop");
@@ -146,9 +145,47 @@ public final class CliCommand implements Serializable {
         return new CliCommand(form, List.copyOf(all));
     }
 
+    /** This command of an adoption, for one table in place of a plan. */
+    public CliCommand ofTable(String table) {
+        return ofTables(List.of(table), null, null);
+    }
+
+    /**
+     * This command of an adoption, for tables in place of a plan.
+     *
+     * @param key the column with their key; null if it need not be said
+     * @param into the table's name in the shards; null if it need not be said
+     */
+    public CliCommand ofTables(List<String> tables, @Nullable String key, @Nullable String into) {
+        List<String> options = new ArrayList<>(Collections.nCopies(tables.size(), "--table TABLE"));
+        List<String> its = new ArrayList<>(tables);
+        if (key != null) {
+            options.add("--key COLUMN");
+            its.add(key);
+        }
+        if (into != null) {
+            options.add("--into NAME");
+            its.add(into);
+        }
+        return new CliCommand(form.replace("--plan FILE", String.join(" ", options)), List.copyOf(its));
+    }
+
     /** This command without values. */
     public CliCommand form() {
         return form(form);
+    }
+
+    /** Whether the first placeholder without a value is that of an option, as in {@code --from URL}. */
+    public boolean isNext(String option) {
+        int filled = 0;
+        String before = "";
+        for (String word : form.split(" ", -1)) {
+            if (PLACE.matcher(word).matches() && filled++ == values.size()) {
+                return option.equals(before + " " + word);
+            }
+            before = word;
+        }
+        return false;
     }
 
     /** Whether each placeholder has a value, so that the command can be run. */

@@ -44,6 +44,9 @@ public interface AdoptListener {
     /** Called when rows break a foreign key that is NOT VALID in the shards. */
     default void brokenForeignKey(String key) {}
 
+    /** Called when a reference table has rows that its old table lacks: newer ones, or some that were deleted there. */
+    default void onlyInReference(ReferenceComparison table) {}
+
     /** Called when the table accepts writes again because the adoption could not be finished. */
     default void opened(String table) {}
 

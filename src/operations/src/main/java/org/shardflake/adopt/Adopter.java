@@ -219,10 +219,15 @@ final class Adopter implements AutoCloseable {
                                     adoption.into(),
                                     adoption.key(),
                                     Plural.of(adoption.shardCount(), "shard")),
-                    Advice.of(
-                            "continue with these, or cancel with these first, by the command that began it: %s or %s",
-                            CliCommand.ADOPT_RUN, CliCommand.ADOPT_TABLE.with(table.name())));
+                    Advice.of("continue with these, or cancel with these first: %s", another(adoption)));
         }
+    }
+
+    /** The command that continues an adoption which another command line began. */
+    private Object another(Adoption adoption) {
+        return table.column(adoption.key()).isPresent()
+                ? CliCommand.ADOPT_RUN.ofTables(List.of(table.name()), adoption.key(), adoption.into())
+                : "name the plan that it began with";
     }
 
     /** Allows moves to begin again. */
@@ -237,7 +242,11 @@ final class Adopter implements AutoCloseable {
     void checkReopen() throws SQLException {
         Adoption adoption = record(requireBegun());
         if (adoption.state() == AdoptState.FINISHED) {
-            compare(comparison());
+            List<String> differences =
+                    SliceDigests.of(old, servers, comparison(), over).describe();
+            if (!differences.isEmpty()) {
+                throw RowsDifferException.newer(table.name(), differences);
+            }
         }
     }
 
@@ -344,8 +353,8 @@ final class Adopter implements AutoCloseable {
                 throw new AdoptRefusedException(
                         "%s has been adopted, and the shards may have newer rows".formatted(table.name()),
                         Advice.of(
-                                "if nothing has been written to them, %s or %s makes the table take writes again; then cancel",
-                                CliCommand.ADOPT_RUN_REOPEN, CliCommand.ADOPT_TABLE_REOPEN.with(table.name())));
+                                "if nothing has been written to them, %s makes the table take writes again; then cancel",
+                                CliCommand.ADOPT_RUN_REOPEN));
             }
             Set<Integer> left = new SliceFence(connection).over(table.name());
             if (!left.isEmpty()) {
@@ -364,9 +373,7 @@ final class Adopter implements AutoCloseable {
         Adoption adoption = journal.find()
                 .orElseThrow(() -> new AdoptRefusedException(
                         "%s is not being adopted".formatted(table.name()),
-                        Advice.of(
-                                "begin with %s or %s",
-                                CliCommand.ADOPT_RUN, CliCommand.ADOPT_TABLE.with(table.name()))));
+                        Advice.of("begin with %s", CliCommand.ADOPT_RUN)));
         refuseOther(adoption);
         return adoption;
     }
@@ -825,20 +832,30 @@ final class Adopter implements AutoCloseable {
         return digests.rows();
     }
 
-    /** Refuses to compare a table whose rows are still being copied. */
+    /** Refuses a table that is not followed. */
     void checkFollowing() throws SQLException {
+        if (isFinished()) {
+            throw new AdoptRefusedException(
+                    "%s has been adopted: no shard is in the old database".formatted(table.name()),
+                    Advice.of("%s lets the table take writes again", CliCommand.ADOPT_RUN_REOPEN));
+        }
+        checkCopied();
+    }
+
+    /** Refuses to compare a table whose rows are still being copied, or have all left as shards. */
+    void checkCopied() throws SQLException {
         AdoptState state = requireBegun().state();
         if (state == AdoptState.COPYING) {
             throw new AdoptRefusedException(
                     "rows of %s are still to be copied".formatted(table.name()),
                     Advice.of("copy them first: %s", CliCommand.ADOPT_RUN));
         }
-        if (isFinished()) {
+        if (isFinished() && !over.isEmpty()) {
             throw new AdoptRefusedException(
-                    "%s has been adopted, and the shards may have newer rows".formatted(table.name()),
+                    "all shards have left the old database, and may have newer rows",
                     Advice.of(
-                            "all rows were compared then; if the tables are to take writes again, %s compares them first",
-                            CliCommand.ADOPT_RUN_REOPEN));
+                            "each was compared when it left; %s and then %s bring them back",
+                            CliCommand.ADOPT_RUN_REOPEN, CliCommand.ADOPT_REVERSE));
         }
         checks.checkColumns();
         JournalTriggers.require(connection, List.of(requireBegun().id()));

@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.OpenAdoptions.OpenAdoption;
@@ -38,8 +39,13 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
     /** The age of a change from which an adoption counts as left behind. */
     public static final Duration LONG = Duration.ofHours(1);
 
+    /** The number of tables up to which a command names them; someone who adopts more has a plan. */
+    private static final int MOST_NAMED = 5;
+
     private static final String FIND = """
-            SELECT (to_jsonb(a) ->> 'mark')::uuid, a.id, a.source, a.state, a.copied_rows FROM shardflake_adopt.adoption a
+            SELECT (to_jsonb(a) ->> 'mark')::uuid, a.id, a.source, a.state, a.copied_rows,
+                   NOT EXISTS (SELECT FROM pg_attribute k WHERE k.attrelid = to_regclass(a.source) AND k.attname::text = a.key)
+              FROM shardflake_adopt.adoption a
             """;
 
     /** Reads the journal's size and age; journals of earlier versions have no times. */
@@ -57,6 +63,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
      * @param age how long ago that was, by the clock of the old database
      * @param isWorkedOn whether a command works on the table now
      * @param slices where the shards are; empty until a cutover has prepared the table
+     * @param needsPlan whether only a plan says how the table's rows, or those of others by it, get their keys
      * @param triggers what is wrong with the adoption's triggers, which someone has changed; empty if nothing is
      */
     public record Progress(
@@ -67,6 +74,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
             Duration age,
             boolean isWorkedOn,
             Optional<Slices> slices,
+            boolean needsPlan,
             List<String> triggers) {
 
         public Progress {
@@ -124,7 +132,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
     }
 
     /** An adoption as recorded in the old database. */
-    private record Recorded(int id, String source, AdoptState state, long copiedRows) {}
+    private record Recorded(int id, String source, AdoptState state, long copiedRows, boolean needsPlan) {}
 
     private static List<AdoptionStatus> read(Connection connection, List<OpenAdoption> adoptions) throws SQLException {
         Map<UUID, Recorded> recorded = new HashMap<>();
@@ -138,7 +146,8 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
                                     row.getInt(2),
                                     row.getString(3),
                                     AdoptState.valueOf(row.getString(4)),
-                                    row.getLong(5))));
+                                    row.getLong(5),
+                                    row.getBoolean(6))));
         }
         List<AdoptionStatus> all = new ArrayList<>();
         for (OpenAdoption adoption : adoptions) {
@@ -170,8 +179,36 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
                                 Duration.ofSeconds(Math.max(0, row.getLong(3))),
                                 isWorkedOn,
                                 slices,
+                                its.needsPlan(),
                                 triggers))
                 .get(0);
+    }
+
+    /** A command that takes a plan, for this adoption's table in its place if that is enough. */
+    public CliCommand command(CliCommand ofPlan) {
+        return needsPlan() ? ofPlan : adoption.command(ofPlan);
+    }
+
+    /** A command that takes a plan, for all tables whose shards leave together in its place if these are few and that is enough. */
+    public static CliCommand command(List<AdoptionStatus> adoptions, CliCommand ofPlan) {
+        List<AdoptionStatus> together = adoptions.stream()
+                .filter(status -> status.progress().flatMap(Progress::slices).isPresent())
+                .toList();
+        List<String> databases = together.stream()
+                .map(status -> status.adoption().database())
+                .distinct()
+                .toList();
+        boolean areNamed = databases.size() == 1
+                && together.size() <= MOST_NAMED
+                && together.stream().noneMatch(AdoptionStatus::needsPlan);
+        List<String> tables =
+                together.stream().map(status -> status.adoption().table()).toList();
+        return areNamed ? ofPlan.ofTables(tables, null, null).with(databases.get(0)) : ofPlan;
+    }
+
+    /** Whether only the plan can continue the adoption, as far as is known. */
+    public boolean needsPlan() {
+        return progress.filter(Progress::needsPlan).isPresent();
     }
 
     /** Whether the table refuses writes although no command is working on it. */

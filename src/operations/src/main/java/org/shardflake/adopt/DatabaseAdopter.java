@@ -24,6 +24,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.Server;
@@ -31,6 +32,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.reference.ReferenceTables;
 import org.shardflake.server.ServerUrl;
 
 /**
@@ -55,6 +57,7 @@ public final class DatabaseAdopter implements AutoCloseable {
 
     private final DatabaseSettings settings;
     private final AdoptListener listener;
+    private final References references;
     private final List<AdoptSession> sessions;
     private final List<Routes.Placed> tables;
     private final ExecutorService threads = Executors.newCachedThreadPool(DatabaseAdopter::daemon);
@@ -62,9 +65,17 @@ public final class DatabaseAdopter implements AutoCloseable {
     private final Map<String, Long> changes = new ConcurrentHashMap<>();
     private final Map<String, Long> compared = new ConcurrentHashMap<>();
 
-    private DatabaseAdopter(DatabaseSettings settings, List<AdoptSession> sessions, AdoptListener listener)
+    /** Compares the reference tables of the plan. */
+    @FunctionalInterface
+    private interface References {
+        List<ReferenceComparison> compare() throws SQLException;
+    }
+
+    private DatabaseAdopter(
+            DatabaseSettings settings, References references, List<AdoptSession> sessions, AdoptListener listener)
             throws SQLException {
         this.settings = settings;
+        this.references = references;
         this.sessions = sessions;
         this.listener = listener;
         this.tables = new Routes(sessions.get(0), settings.tables()).placed();
@@ -104,12 +115,22 @@ public final class DatabaseAdopter implements AutoCloseable {
                 for (int worker = 0; worker < workers; worker++) {
                     sessions.add(AdoptSession.open(oldDatabase, catalog, map, urls));
                 }
-                return new DatabaseAdopter(settings, sessions, listener);
+                References references = () -> settings.references().isEmpty()
+                        ? List.of()
+                        : ReferenceComparison.of(settings.references(), oldDatabase, urls.apply(home(catalog, map)));
+                return new DatabaseAdopter(settings, references, sessions, listener);
             } catch (SQLException | RuntimeException e) {
                 sessions.forEach(AdoptSession::close);
                 throw e;
             }
         });
+    }
+
+    private static Server home(ServerUrl catalog, ShardMap map) {
+        return map.server(ReferenceTables.home(catalog)
+                .orElseThrow(() -> new AdoptRefusedException(
+                        "the plan has reference tables, and there are none yet",
+                        Advice.of("create them by %s", CliCommand.REFERENCE_DEPLOY_HOME))));
     }
 
     /** Work on a table. */
@@ -263,7 +284,7 @@ public final class DatabaseAdopter implements AutoCloseable {
      * Runs like {@link #run}, then stops writes to all tables, brings the last changes over and compares all rows. If that fails, the
      * tables take writes again; only a killed process leaves them closed, until they are run again or {@link #reopen opened}.
      *
-     * @throws RowsDifferException if shards lack rows they should have, or have others
+     * @throws RowsDifferException if shards or reference tables lack rows they should have, or have others
      * @throws BrokenForeignKeysException if rows that belong together are in different shards, or reference tables lack rows
      */
     public List<AdoptReport> finish() {
@@ -273,6 +294,7 @@ public final class DatabaseAdopter implements AutoCloseable {
             new FencedShards(sessions.get(0)).refuseBack();
             // What is missing there would be found only after the writes have stopped.
             onAll(unfinished, Adopter::checkReferences);
+            requireReferences();
             try {
                 closeAll(unfinished);
                 if (!unfinished.isEmpty()) {
@@ -296,7 +318,8 @@ public final class DatabaseAdopter implements AutoCloseable {
      *
      * @throws AdoptRefusedException if the adoption is finished, someone has changed its triggers, or all shards have left and rows remain that belong to
      *     none
-     * @throws RowsDifferException if a shard does not have the rows that it should; it has not left, and nor have those after it
+     * @throws RowsDifferException if a shard does not have the rows that it should, or a reference table, before the last shards leave; it has not left, and
+     *     nor have those after it
      * @throws BrokenForeignKeysException if a shard's rows break a foreign key; it has not left, and nor have those after it
      */
     public CutoverReport cutOver(ShardSet shards) {
@@ -310,6 +333,9 @@ public final class DatabaseAdopter implements AutoCloseable {
             }
             requireTogether();
             onAll(unfinished, Adopter::checkReferences);
+            if (areLast(shards)) {
+                requireReferences();
+            }
             CutoverReport report;
             try (SliceCutover cutover = SliceCutover.open(tables, sessions, settings.batchRows(), listener)) {
                 report = new CutoverReport(cutover.run(shards), cutover.remaining());
@@ -324,6 +350,13 @@ public final class DatabaseAdopter implements AutoCloseable {
             }
             return report;
         });
+    }
+
+    /** Whether no shard stays in the old database without these. */
+    private boolean areLast(ShardSet shards) throws SQLException {
+        Set<Integer> over = new SliceFence(old()).over();
+        return IntStream.range(0, sessions.get(0).map().sharding().shardCount())
+                .allMatch(shard -> over.contains(shard) || shards.contains(shard));
     }
 
     /**
@@ -408,14 +441,14 @@ public final class DatabaseAdopter implements AutoCloseable {
 
     /**
      * Compares all rows with those in the shards while the tables accept writes. Brings changes over, too: a row counts as different only if it still is when
-     * its changes have been carried out.
+     * its changes have been carried out. In tables that were finished together, rows differ that have been written to the shards since.
      *
-     * @throws AdoptRefusedException if a table is not followed
+     * @throws AdoptRefusedException if rows of a table are still to be copied, or all shards have left
      */
     public List<TableComparison> verify() {
         return Sql.translating(() -> {
             lock();
-            onAll(tables, Adopter::checkFollowing);
+            onAll(tables, Adopter::checkCopied);
             bringOver(tables);
             Map<String, SliceComparison> comparisons = new ConcurrentHashMap<>();
             AtomicInteger suspects = new AtomicInteger();
@@ -434,6 +467,39 @@ public final class DatabaseAdopter implements AutoCloseable {
                             .result(table.name(), table.into(), Objects.requireNonNull(withoutShard.get(table.name()))))
                     .toList();
         });
+    }
+
+    /**
+     * Compares the reference tables of the plan with the old tables, which lead until the adoption is complete.
+     *
+     * @return none after that: then the reference tables lead
+     * @throws AdoptRefusedException if the reference tables cannot have the rows
+     */
+    public List<ReferenceComparison> verifyReferences() {
+        return Sql.translating(() -> isComplete() ? List.of() : references.compare());
+    }
+
+    private boolean isComplete() throws SQLException {
+        for (Routes.Placed table : tables) {
+            if (journal(table)
+                    .find()
+                    .filter(adoption -> adoption.state() == AdoptState.FINISHED)
+                    .isEmpty()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Refuses to complete the adoption while reference tables lack rows of the old database. */
+    private void requireReferences() {
+        List<ReferenceComparison> all = verifyReferences();
+        List<ReferenceComparison> behind =
+                all.stream().filter(ReferenceComparison::isBehind).toList();
+        if (!behind.isEmpty()) {
+            throw RowsDifferException.ofReferences(behind);
+        }
+        all.stream().filter(table -> table.difference().isPresent()).forEach(listener::onlyInReference);
     }
 
     private void bringOver(List<Routes.Placed> some) throws SQLException {
@@ -510,10 +576,7 @@ public final class DatabaseAdopter implements AutoCloseable {
         if (begun.isEmpty()) {
             throw new AdoptRefusedException(
                     tables.size() == 1 ? name() + " is not being adopted" : "none of these tables is being adopted",
-                    Advice.of(
-                            "begin with %s or %s",
-                            CliCommand.ADOPT_RUN,
-                            CliCommand.ADOPT_TABLE.with(tables.get(0).name())));
+                    Advice.of("begin with %s", CliCommand.ADOPT_RUN));
         }
         return begun;
     }

@@ -10,11 +10,13 @@ import org.shardflake.adoption.AdoptionPlan;
 /**
  * The tables to adopt together, and how fast.
  *
+ * @param references the tables of a plan whose rows reference tables have
  * @param batchRows how many rows of a table are brought over at a time: 1..1000000
  * @param workers how many tables are worked on at a time, each with a session on every server: 1..64
  * @param rowsPerSecond how many rows are copied at most, of all tables together; 0 for no limit
  */
-public record DatabaseSettings(List<AdoptTable> tables, int batchRows, int workers, int rowsPerSecond) {
+public record DatabaseSettings(
+        List<AdoptTable> tables, List<AdoptionPlan.Table> references, int batchRows, int workers, int rowsPerSecond) {
 
     /** Rows of a table brought over at a time by default. */
     public static final int DEFAULT_BATCH_ROWS = 100_000;
@@ -23,12 +25,15 @@ public record DatabaseSettings(List<AdoptTable> tables, int batchRows, int worke
     public static final int DEFAULT_WORKERS = 4;
 
     /**
-     * The tables of a plan that go into the shards.
+     * The tables of a plan that go into the shards, and its reference tables.
      *
      * @throws AdoptRefusedException if the paths of two tables contradict each other
      */
     public static DatabaseSettings of(AdoptionPlan plan, int batchRows, int workers, int rowsPerSecond) {
-        return new DatabaseSettings(PlannedTables.of(plan), batchRows, workers, rowsPerSecond);
+        List<AdoptionPlan.Table> references = plan.tables().stream()
+                .filter(table -> table.goes() == AdoptionPlan.Goes.REFERENCE)
+                .toList();
+        return new DatabaseSettings(PlannedTables.of(plan), references, batchRows, workers, rowsPerSecond);
     }
 
     /** Tables without a plan, at the default pace. */
@@ -36,8 +41,14 @@ public record DatabaseSettings(List<AdoptTable> tables, int batchRows, int worke
         return new DatabaseSettings(List.of(tables), DEFAULT_BATCH_ROWS, DEFAULT_WORKERS, 0);
     }
 
+    /** Tables without a plan. */
+    public DatabaseSettings(List<AdoptTable> tables, int batchRows, int workers, int rowsPerSecond) {
+        this(tables, List.of(), batchRows, workers, rowsPerSecond);
+    }
+
     public DatabaseSettings {
         tables = List.copyOf(tables);
+        references = List.copyOf(references);
         if (tables.isEmpty()) {
             throw new IllegalArgumentException("no table goes into the shards");
         }

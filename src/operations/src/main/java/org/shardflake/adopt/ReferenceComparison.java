@@ -12,7 +12,6 @@ import java.util.Optional;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.adoption.AdoptionPlan;
-import org.shardflake.adoption.AdoptionPlan.Goes;
 import org.shardflake.compare.Rows;
 import org.shardflake.compare.Rows.Digest;
 import org.shardflake.compare.TableDifference;
@@ -30,30 +29,36 @@ import org.shardflake.server.ServerUrl;
 public record ReferenceComparison(String table, String into, long rows, Optional<TableDifference> difference) {
 
     /**
-     * Compares the tables that a plan makes reference tables. Nothing follows what changes in the old ones, so they differ for good when they do.
+     * Whether the reference table lacks rows of the old table, or has others in their place. Until the adoption is complete, the old database leads; rows that
+     * only the reference table has came later, or were deleted in the old one.
+     */
+    public boolean isBehind() {
+        return difference
+                .filter(its -> !its.missing().isEmpty() || !its.different().isEmpty())
+                .isPresent();
+    }
+
+    /**
+     * Compares tables with the reference tables that have their rows. Nothing follows what changes in the old ones, so they differ for good when they do.
      *
      * @param home of the reference tables
      * @throws AdoptRefusedException if the reference tables cannot have the rows
      */
-    public static List<ReferenceComparison> of(AdoptionPlan plan, ServerUrl oldDatabase, ServerUrl home) {
-        return Sql.translating(() -> {
-            List<ReferenceComparison> all = new ArrayList<>();
-            TableDifference.Names names = new TableDifference.Names();
-            try (Connection old = oldDatabase.connect("shardflake adopt verify");
-                    Connection there = home.connect("shardflake adopt verify")) {
-                for (AdoptionPlan.Table table : plan.tables()) {
-                    if (table.goes() == Goes.REFERENCE) {
-                        String into = "reference." + Sql.text(there, "SELECT quote_ident(?)", table.target());
-                        all.add(Sql.inTransaction(
-                                old,
-                                () -> Sql.inTransaction(
-                                        there,
-                                        () -> compare(old, there, table.name().sql(), into, names))));
-                    }
-                }
+    static List<ReferenceComparison> of(List<AdoptionPlan.Table> tables, ServerUrl oldDatabase, ServerUrl home)
+            throws SQLException {
+        List<ReferenceComparison> all = new ArrayList<>();
+        TableDifference.Names names = new TableDifference.Names();
+        try (Connection old = oldDatabase.connect("shardflake adopt");
+                Connection there = home.connect("shardflake adopt")) {
+            for (AdoptionPlan.Table table : tables) {
+                String into = "reference." + Sql.text(there, "SELECT quote_ident(?)", table.target());
+                all.add(Sql.inTransaction(
+                        old,
+                        () -> Sql.inTransaction(
+                                there, () -> compare(old, there, table.name().sql(), into, names))));
             }
-            return List.copyOf(all);
-        });
+        }
+        return List.copyOf(all);
     }
 
     private static ReferenceComparison compare(
@@ -74,10 +79,21 @@ public record ReferenceComparison(String table, String into, long rows, Optional
         Rows rows = Rows.of(List.of(home, old), into, columns);
         Rows oldRows = rows.in(is.own());
         Digest digest = oldRows.digest(old);
-        Optional<TableDifference> difference = digest.equals(rows.digest(home))
-                ? Optional.empty()
-                : TableDifference.search(old, home, oldRows, rows, names);
+        Optional<TableDifference> difference =
+                digest.equals(rows.digest(home)) ? Optional.empty() : search(old, home, oldRows, rows, names);
         return new ReferenceComparison(is.name(), into, digest.count(), difference);
+    }
+
+    private static Optional<TableDifference> search(
+            Connection old, Connection home, Rows oldRows, Rows rows, TableDifference.Names names) throws SQLException {
+        Optional<TableDifference> first =
+                TableDifference.search(old, home, oldRows, rows, names, TableDifference.Filter.ALL);
+        boolean areAll = first.filter(its -> its.atLeast() > 0).isEmpty();
+        // Among rows that only the home has, there may be others, too.
+        return areAll
+                ? first
+                : TableDifference.search(old, home, oldRows, rows, names, TableDifference.Filter.OF_LEADER)
+                        .or(() -> first);
     }
 
     private static TableFacts facts(Connection connection, String table) throws SQLException {

@@ -15,6 +15,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
@@ -39,7 +40,8 @@ final class Routes {
                 throw new AdoptRefusedException("table %s is named twice".formatted(found.name()), "name it once");
             }
             facts.put(one.table(), found);
-            String target = one.into() == null ? found.plainName() : one.into();
+            String target =
+                    one.into() == null ? begun(found).map(Adoption::into).orElse(found.plainName()) : one.into();
             if (into.containsValue(target)) {
                 throw new AdoptRefusedException(
                         "rows of two tables would go into %s of the shards, the second is %s"
@@ -118,13 +120,22 @@ final class Routes {
                 .orElseThrow(() -> new AdoptRefusedException(
                         "table %s has no column %s".formatted(table.name(), name),
                         Advice.of(
-                                "its columns are %s; a table without the key gets it by a path in a plan: %s",
+                                "its columns are %s; a table without the key gets it by a path in a plan, which %s makes",
                                 table.columns().stream().map(Column::name).collect(joining(", ")),
-                                CliCommand.ADOPT_RUN)));
+                                CliCommand.ADOPT_PLAN)));
     }
 
-    /** The key that the shards' table says by a comment. */
+    private Optional<Adoption> begun(TableFacts table) throws SQLException {
+        return new ChangeJournal(session.old(), table).find();
+    }
+
+    /** The key of an adoption that has begun, or the one that the shards' table says by a comment. */
     private String saidKey(TableFacts table) throws SQLException {
+        Optional<String> begun =
+                begun(table).map(Adoption::key).filter(key -> table.column(key).isPresent());
+        if (begun.isPresent()) {
+            return begun.get();
+        }
         String target = Objects.requireNonNull(into.get(table.name()));
         try (ShardServers servers = new ShardServers(session, target)) {
             String said = servers.table().shardKey();
@@ -133,7 +144,7 @@ final class Routes {
                         "by which column do the rows of %s belong to a shard?".formatted(table.name()),
                         Advice.of(
                                 "name it, %s, or in the changelog of the shards: COMMENT ON COLUMN %s.uid IS 'shard key'",
-                                CliCommand.ADOPT_TABLE_KEY.with(table.name()), target));
+                                CliCommand.ADOPT_RUN.ofTables(List.of(table.name()), "COLUMN", null), target));
             }
             return said;
         }

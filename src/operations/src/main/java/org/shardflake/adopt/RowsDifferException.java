@@ -6,8 +6,10 @@ package org.shardflake.adopt;
 
 import java.io.Serial;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
+import org.shardflake.compare.TableDifference;
 import org.shardflake.jdbc.Plural;
 
 /** Thrown when shards do not have the rows of the table that they should. */
@@ -20,15 +22,43 @@ public final class RowsDifferException extends AdoptException {
 
     /** @param computed the columns that the shards compute, if nothing else differs */
     RowsDifferException(String table, List<String> differences, List<String> computed) {
-        super(
-                Kind.VERIFICATION,
+        this(table, differences, hint(computed));
+    }
+
+    private RowsDifferException(String message, CharSequence hint) {
+        super(Kind.VERIFICATION, message, hint);
+    }
+
+    private RowsDifferException(String table, List<String> differences, CharSequence hint) {
+        this(
                 "the rows of %s differ in %s: %s%s"
                         .formatted(
                                 table,
                                 Plural.of(differences.size(), "shard"),
                                 String.join("; ", differences.subList(0, Math.min(EXAMPLES, differences.size()))),
                                 differences.size() > EXAMPLES ? "; ..." : ""),
-                hint(computed));
+                hint);
+    }
+
+    /** Rows of a table that has been adopted differ, since the shards have been written to. */
+    static RowsDifferException newer(String table, List<String> differences) {
+        return new RowsDifferException(
+                table,
+                differences,
+                Advice.of(
+                        "%s names the rows. Write the newer ones to %s in a transaction that disables its trigger shardflake_adopt_closed and ends with ENABLE ALWAYS TRIGGER, and run the same command again",
+                        CliCommand.ADOPT_VERIFY, table));
+    }
+
+    /** Reference tables lack rows that the old database has, or have others in their place. */
+    static RowsDifferException ofReferences(List<ReferenceComparison> behind) {
+        return new RowsDifferException(
+                "reference tables do not have the rows of the old database, which leads until the adoption is complete: "
+                        + behind.stream()
+                                .flatMap(table -> table.difference().stream())
+                                .map(TableDifference::toString)
+                                .collect(Collectors.joining("; ")),
+                "nothing follows changes of these tables: copy the rows again to the home of the reference tables, or write them to the old database, and run the same command again");
     }
 
     private static CharSequence hint(List<String> computed) {

@@ -297,7 +297,7 @@ final class SliceFence {
                         "%s left the old database without the rows of %s".formatted(Plural.shards(left), table),
                         Advice.of(
                                 "end this adoption by itself, with %s; or bring the shards back with the tables that left, and name all tables together",
-                                CliCommand.ADOPT_TABLE_FINISH.with(table)));
+                                CliCommand.ADOPT_RUN_FINISH.ofTable(table)));
             }
         }
         List<String> others = others(tables);

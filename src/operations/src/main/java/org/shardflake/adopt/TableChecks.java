@@ -332,7 +332,9 @@ final class TableChecks {
         if (said != null && !said.equals(key.name())) {
             throw new AdoptRefusedException(
                     "the shard key of %s is %s, and not %s".formatted(shard.plainName(), said, key.name()),
-                    Advice.of("adopt it by that key: %s", CliCommand.ADOPT_TABLE_KEY.with(old.name(), said)));
+                    Advice.of(
+                            "adopt it by that key: %s",
+                            CliCommand.ADOPT_RUN.ofTables(List.of(old.name()), said, null)));
         }
         if (isNewId(key.name())) {
             throw new AdoptRefusedException(
@@ -353,7 +355,7 @@ final class TableChecks {
                                 .formatted(shard.name(), column, key.name()),
                         Advice.of(
                                 "adopt it by that key, %s, or drop the check %s_of_shard in all shards",
-                                CliCommand.ADOPT_TABLE_KEY.with(old.name(), column), column));
+                                CliCommand.ADOPT_RUN.ofTables(List.of(old.name()), column, null), column));
             }
         }
     }

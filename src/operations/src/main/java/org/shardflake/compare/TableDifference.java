@@ -47,6 +47,10 @@ public record TableDifference(
         /** Accepts all rows. */
         Filter ALL = rows -> rows;
 
+        /** Accepts rows that the leader has. */
+        Filter OF_LEADER =
+                rows -> rows.stream().filter(row -> row.leader() != null).toList();
+
         /** Accepts rows that the follower has. */
         Filter OF_FOLLOWER =
                 rows -> rows.stream().filter(row -> row.follower() != null).toList();
@@ -110,8 +114,9 @@ public record TableDifference(
 
     /** Searches for rows that differ between tables of different names, as seen by two connections in a transaction. */
     public static Optional<TableDifference> search(
-            Connection leader, Connection follower, Rows leaderRows, Rows rows, Names names) throws SQLException {
-        return search(leader, follower, leaderRows, rows, names, Filter.ALL, () -> {});
+            Connection leader, Connection follower, Rows leaderRows, Rows rows, Names names, Filter filter)
+            throws SQLException {
+        return search(leader, follower, leaderRows, rows, names, filter, () -> {});
     }
 
     private static Optional<TableDifference> search(

@@ -27,11 +27,11 @@ final class AdoptionFindings {
             findings.add(open(status));
             status.progress()
                     .filter(its -> !its.triggers().isEmpty())
-                    .ifPresent(its -> findings.add(triggers(status.adoption(), its.triggers())));
+                    .ifPresent(its -> findings.add(triggers(status, its.triggers())));
             if (status.isLeftClosed()) {
-                findings.add(closed(status.adoption()));
+                findings.add(closed(status));
             } else if (status.isBehind()) {
-                status.progress().ifPresent(progress -> findings.add(behind(status.adoption(), progress)));
+                status.progress().ifPresent(progress -> findings.add(behind(status, progress)));
             }
         }
         return findings;
@@ -49,26 +49,33 @@ final class AdoptionFindings {
                                 adoption.begunAt(),
                                 status.problem().isEmpty() ? "" : "; its state is not known: " + status.problem()),
                 Advice.of(
-                        "end it with %s, or give it up with %s; if it was begun with a plan, with the same options of %s; if that database is gone for good, DELETE FROM shardflake_catalog.adoption WHERE id = '%s'",
-                        CliCommand.ADOPT_TABLE_FINISH.with(adoption.table()),
-                        CliCommand.ADOPT_TABLE_CANCEL.with(adoption.table()),
-                        CliCommand.ADOPT_RUN,
+                        "end it with %s, or give it up with %s%s; if that database is gone for good, DELETE FROM shardflake_catalog.adoption WHERE id = '%s'",
+                        status.command(CliCommand.ADOPT_RUN_FINISH),
+                        status.command(CliCommand.ADOPT_RUN_CANCEL),
+                        orByPlan(status),
                         adoption.id()));
     }
 
-    private static Finding triggers(OpenAdoption adoption, List<String> triggers) {
+    /** The other way to name the tables, unless a command names a plan already. */
+    private static Advice orByPlan(AdoptionStatus status) {
+        return status.needsPlan()
+                ? Advice.of("")
+                : Advice.of("; if it was begun with a plan, with the same options of %s", CliCommand.ADOPT_RUN);
+    }
+
+    private static Finding triggers(AdoptionStatus status, List<String> triggers) {
+        OpenAdoption adoption = status.adoption();
         return Finding.of(
                 PROBLEM,
                 "catalog",
                 "adoption-triggers",
                 "triggers of the adoption of %s of %s are not as it created them: %s"
                         .formatted(adoption.table(), adoption.database(), String.join("; ", triggers)),
-                Advice.of(
-                        "put them back, and copy the rows again, with %s, or %s if it was begun with a plan",
-                        CliCommand.ADOPT_TABLE.with(adoption.table()), CliCommand.ADOPT_RUN));
+                Advice.of("put them back, and copy the rows again, with %s", status.command(CliCommand.ADOPT_RUN)));
     }
 
-    private static Finding closed(OpenAdoption adoption) {
+    private static Finding closed(AdoptionStatus status) {
+        OpenAdoption adoption = status.adoption();
         return Finding.of(
                 PROBLEM,
                 "catalog",
@@ -76,13 +83,14 @@ final class AdoptionFindings {
                 "%s of %s refuses writes: its adoption was about to be finished, and no command works on it"
                         .formatted(adoption.table(), adoption.database()),
                 Advice.of(
-                        "finish it with %s, or open it to writes with %s; if it was begun with a plan, with the same options of %s",
-                        CliCommand.ADOPT_TABLE_FINISH.with(adoption.table()),
-                        CliCommand.ADOPT_TABLE_REOPEN.with(adoption.table()),
-                        CliCommand.ADOPT_RUN));
+                        "finish it with %s, or open it to writes with %s%s",
+                        status.command(CliCommand.ADOPT_RUN_FINISH),
+                        status.command(CliCommand.ADOPT_RUN_REOPEN),
+                        orByPlan(status)));
     }
 
-    private static Finding behind(OpenAdoption adoption, AdoptionStatus.Progress progress) {
+    private static Finding behind(AdoptionStatus status, AdoptionStatus.Progress progress) {
+        OpenAdoption adoption = status.adoption();
         return Finding.of(
                 WARNING,
                 "catalog",
@@ -96,8 +104,6 @@ final class AdoptionFindings {
                                 progress.oldest()
                                         .map(at -> ", the oldest of " + at.truncatedTo(ChronoUnit.SECONDS))
                                         .orElse("")),
-                Advice.of(
-                        "bring them over: %s, or %s if it was begun with a plan",
-                        CliCommand.ADOPT_TABLE.with(adoption.table()), CliCommand.ADOPT_RUN));
+                Advice.of("bring them over: %s%s", status.command(CliCommand.ADOPT_RUN), orByPlan(status)));
     }
 }

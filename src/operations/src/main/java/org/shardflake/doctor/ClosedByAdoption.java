@@ -27,6 +27,7 @@ import org.shardflake.jdbc.Plural;
  */
 final class ClosedByAdoption {
 
+    private final List<AdoptionStatus> adoptions;
     private final List<Slices> before;
     private final List<Slices> slices;
     private final boolean isWorkedOn;
@@ -38,6 +39,7 @@ final class ClosedByAdoption {
      * @param adoptions asked after servers have been asked again whether they still refuse writes
      */
     ClosedByAdoption(List<AdoptionStatus> first, List<AdoptionStatus> adoptions) {
+        this.adoptions = adoptions;
         this.before = slices(first);
         this.slices = slices(adoptions);
         this.isWorkedOn = adoptions.stream()
@@ -72,7 +74,7 @@ final class ClosedByAdoption {
                             "leave %s so: %s writes again after leaving by %s",
                             Plural.choose(back, "it", "them"),
                             Plural.choose(back, "it accepts", "they accept"),
-                            CliCommand.ADOPT_CUTOVER)));
+                            AdoptionStatus.command(adoptions, CliCommand.ADOPT_CUTOVER))));
         }
         ShardSet halfWay = with(shards, Slices::closed);
         // A command may have begun with the others since it was asked whether one runs.
@@ -98,7 +100,9 @@ final class ClosedByAdoption {
                             .formatted(Plural.shards(left)),
                     Advice.of(
                             "run %s again, or %s, which first lets %s accept writes",
-                            CliCommand.ADOPT_REVERSE, CliCommand.ADOPT_CUTOVER, Plural.choose(left, "it", "them"))));
+                            AdoptionStatus.command(adoptions, CliCommand.ADOPT_REVERSE),
+                            AdoptionStatus.command(adoptions, CliCommand.ADOPT_CUTOVER),
+                            Plural.choose(left, "it", "them"))));
         }
         return findings;
     }

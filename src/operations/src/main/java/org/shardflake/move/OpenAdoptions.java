@@ -51,6 +51,11 @@ public final class OpenAdoptions {
      */
     public record OpenAdoption(UUID id, String table, String database, String into, Instant begunAt) {
 
+        /** A command that takes a plan, for this table in its place. */
+        public CliCommand command(CliCommand ofPlan) {
+            return ofPlan.ofTable(table).with(database);
+        }
+
         @Override
         public String toString() {
             return "%s of %s is being adopted into %s".formatted(table, database, into);
@@ -167,8 +172,8 @@ public final class OpenAdoptions {
                         "%s, and a move would carry a part of it only".formatted(adoption),
                         Advice.of(
                                 "end it first: %s, or %s; if it was begun with a plan, with the same options of %s",
-                                CliCommand.ADOPT_TABLE_FINISH.with(adoption.table()),
-                                CliCommand.ADOPT_TABLE_CANCEL.with(adoption.table()),
+                                adoption.command(CliCommand.ADOPT_RUN_FINISH),
+                                adoption.command(CliCommand.ADOPT_RUN_CANCEL),
                                 CliCommand.ADOPT_RUN)));
     }
 

@@ -89,7 +89,11 @@ abstract class AbstractSliceCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
+    public Integer call() throws Exception {
+        return planned.advising(catalog, this::perform);
+    }
+
+    private int perform() {
         ShardSet shards = choice.of(catalog.catalog().load());
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
         Optional<AdoptionPlan> plan = planned.read();

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.shardflake.adopt.AdoptListener;
+import org.shardflake.adopt.ReferenceComparison;
 import org.shardflake.adopt.SliceReport;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.jdbc.Plural;
@@ -85,6 +86,12 @@ final class AdoptProgress implements AdoptListener {
     @Override
     public void brokenForeignKey(String key) {
         err.printf("warning: NOT VALID, and broken: %s%n", key);
+    }
+
+    @Override
+    public void onlyInReference(ReferenceComparison table) {
+        table.difference()
+                .ifPresent(rows -> err.printf("warning: %s lacks rows, which stay: %s%n", table.table(), rows));
     }
 
     @Override

@@ -98,7 +98,11 @@ final class AdoptRunCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() {
+    public Integer call() throws Exception {
+        return planned.advising(catalog, this::perform);
+    }
+
+    private int perform() {
         if (Stream.of(finish, reopen, cancel).filter(chosen -> chosen).count() > 1) {
             throw CliException.usage("--finish, --reopen and --cancel exclude each other");
         }

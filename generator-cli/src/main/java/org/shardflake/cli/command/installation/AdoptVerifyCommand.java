@@ -13,23 +13,17 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
-import org.shardflake.CliCommand;
-import org.shardflake.Server;
-import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.adopt.DatabaseSettings;
 import org.shardflake.adopt.ReferenceComparison;
 import org.shardflake.adopt.TableComparison;
 import org.shardflake.adoption.AdoptionPlan;
-import org.shardflake.adoption.AdoptionPlan.Goes;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.OutputMixin;
-import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Differences;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.compare.TableDifference;
-import org.shardflake.reference.ReferenceTables;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -39,9 +33,9 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "verify",
         description = {
-            "Compares all rows of a plan's tables, or of one table, with those in the shards, table by table and shard by shard, while the tables take writes. Those of reference tables are compared with their home.",
+            "Compares all rows of a plan's tables, or of one table, with those in the shards, table by table and shard by shard, while the tables take writes. Those of reference tables are compared with their home, until the adoption is complete.",
             "Changes are brought over, too, as adopt run does: a row that differs counts only if it still differs when its"
-                    + " changes have been carried out. Corrects nothing."
+                    + " changes have been carried out. After adopt run --finish, rows differ that were written to the shards since. Corrects nothing."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -50,7 +44,7 @@ import picocli.CommandLine.Spec;
             "1:a server or the catalog cannot be reached, or failed",
             "2:the command line or the plan is wrong",
             "3:no row differs, but some changed too often to compare",
-            "4:rows of a table are still to be copied, or it has been adopted, or another command is adopting it just now",
+            "4:rows of a table are still to be copied, or all shards have left, or another command is adopting it just now",
             "5:rows differ, or have no shard"
         },
         footer = {"", "Example: shardflake adopt verify --plan adoption.yaml --from postgresql://app@old/app"})
@@ -72,13 +66,18 @@ final class AdoptVerifyCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() {
+    public Integer call() throws Exception {
+        return planned.advising(catalog, this::perform);
+    }
+
+    private int perform() {
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
         Optional<AdoptionPlan> plan = planned.read();
-        // First, since it is quick: if it fails, nothing that took hours is lost.
-        List<ReferenceComparison> references = plan.map(this::references).orElse(List.of());
+        List<ReferenceComparison> references;
         List<TableComparison> tables;
         try (DatabaseAdopter adopter = planned.open(plan, catalog, DatabaseSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
+            // First, since it is quick: if it fails, nothing that took hours is lost.
+            references = adopter.verifyReferences();
             tables = adopter.verify();
         }
         output.print(
@@ -87,28 +86,12 @@ final class AdoptVerifyCommand implements Callable<Integer> {
                                 references.stream().map(AdoptVerifyCommand::facts))
                         .toList(),
                 () -> text(tables, references));
-        boolean areReferencesEqual =
-                references.stream().allMatch(table -> table.difference().isEmpty());
-        if (!areReferencesEqual || tables.stream().anyMatch(TableComparison::differs)) {
+        if (references.stream().anyMatch(ReferenceComparison::isBehind)
+                || tables.stream().anyMatch(TableComparison::differs)) {
             return ExitCodes.VERIFICATION;
         }
         boolean areDecided = tables.stream().allMatch(table -> table.undecided().isEmpty());
         return areDecided ? ExitCodes.OK : ExitCodes.PARTLY_DONE;
-    }
-
-    /** Compares reference tables with their home, from which the other servers have them. */
-    private List<ReferenceComparison> references(AdoptionPlan plan) {
-        if (plan.tables().stream().noneMatch(table -> table.goes() == Goes.REFERENCE)) {
-            return List.of();
-        }
-        Server home = ReferenceTables.home(catalog.url())
-                .map(name -> catalog.catalog().load().server(name))
-                .orElseThrow(() -> new CliException(
-                        Kind.PRECONDITION,
-                        "the plan has reference tables, and there are none yet",
-                        "create them by " + CliCommand.REFERENCE_DEPLOY_HOME,
-                        null));
-        return ReferenceComparison.of(plan, planned.from(catalog), catalog.urlOf(home));
     }
 
     private static Map<String, Object> facts(ReferenceComparison table) {
@@ -166,12 +149,13 @@ final class AdoptVerifyCommand implements Callable<Integer> {
                     table.into(),
                     String.format(Locale.ROOT, "%,d", table.rows()),
                     "-",
-                    table.difference().isEmpty() ? 0 : "yes",
+                    table.isBehind() ? "yes" : 0,
                     0);
             table.difference()
-                    .ifPresent(difference -> lines.add(
-                            "%s: nothing follows changes of %s: copy the rows again, unless the home has newer ones"
-                                    .formatted(difference, table.table())));
+                    .ifPresent(difference -> lines.add((table.isBehind()
+                                    ? "%s: nothing follows changes of %s: copy the rows again"
+                                    : "%s, which is all right if they are newer: %s lacks them")
+                            .formatted(difference, table.table())));
         }
         if (lines.isEmpty()) {
             boolean areDecided =

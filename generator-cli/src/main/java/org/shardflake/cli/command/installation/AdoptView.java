@@ -116,8 +116,8 @@ final class AdoptView {
                                     .formatted(
                                             Plural.shards(slices.closed()),
                                             Plural.choose(slices.closed(), "it", "them"),
-                                            CliCommand.ADOPT_REVERSE,
-                                            CliCommand.ADOPT_CUTOVER));
+                                            AdoptionStatus.command(open, CliCommand.ADOPT_REVERSE),
+                                            AdoptionStatus.command(open, CliCommand.ADOPT_CUTOVER)));
                 }
             });
             OpenAdoption adoption = status.adoption();
@@ -140,12 +140,7 @@ final class AdoptView {
             }
             progress.ifPresent(its -> its.triggers()
                     .forEach(trigger -> problems.add("%s: run %s, which puts it back and copies the rows again"
-                            .formatted(
-                                    trigger,
-                                    "%s or %s"
-                                            .formatted(
-                                                    CliCommand.ADOPT_RUN,
-                                                    CliCommand.ADOPT_TABLE.with(adoption.table()))))));
+                            .formatted(trigger, status.command(CliCommand.ADOPT_RUN)))));
             if (!status.problem().isEmpty()) {
                 problems.add("%s: %s".formatted(adoption.database(), status.problem()));
             }
@@ -154,7 +149,7 @@ final class AdoptView {
                 + (places.isEmpty() ? "" : "\n" + String.join("\n", places))
                 + (problems.isEmpty() ? "" : "\n" + String.join("\n", problems))
                 + "\nto continue: %s, or %s; with --finish to end it, with --cancel to give it up"
-                        .formatted(CliCommand.ADOPT_RUN, CliCommand.ADOPT_TABLE);
+                        .formatted(CliCommand.ADOPT_RUN, CliCommand.ADOPT_RUN.ofTable("TABLE"));
     }
 
     private static String text(Slices slices) {

@@ -8,8 +8,12 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.adopt.AdoptListener;
 import org.shardflake.adopt.AdoptTable;
@@ -40,13 +44,14 @@ final class PlannedAdoptionMixin {
             names = "--key",
             paramLabel = "COLUMN",
             description =
-                    "With --table, the column with the key: integer, text or uuid (default: the one whose comment in the shards begins with 'shard key').")
+                    "With --table, the column with the key: integer, text or uuid (default: that of an adoption that has begun, or the one whose comment in the shards begins with 'shard key').")
     private @Nullable String key;
 
     @Option(
             names = "--into",
             paramLabel = "NAME",
-            description = "With --table, the name that it has in the shards (default: the same name).")
+            description =
+                    "With --table, the name that it has in the shards (default: that of an adoption that has begun, or the same name).")
     private @Nullable String into;
 
     @Option(
@@ -97,6 +102,27 @@ final class PlannedAdoptionMixin {
     /** The old database, which has the tables. */
     ServerUrl from(CatalogMixin catalog) {
         return catalog.parse(from);
+    }
+
+    /** Does work whose failures advise commands: for the same tables and database, they can be run as they are. */
+    int advising(CatalogMixin catalog, Callable<Integer> work) throws Exception {
+        try {
+            return work.call();
+        } catch (ShardflakeException e) {
+            Advice given = e.advice().orElse(Advice.of(""));
+            Advice advice = given.with(command -> same(command, catalog));
+            if (advice.equals(given)) {
+                throw e;
+            }
+            throw new ShardflakeException(e.kind(), String.valueOf(e.getMessage()), advice, e);
+        }
+    }
+
+    private CliCommand same(CliCommand command, CatalogMixin catalog) {
+        CliCommand chosen = !command.isNext("--plan FILE")
+                ? command
+                : plan == null ? command.ofTables(tables, key, into) : command.with(plan);
+        return chosen.isNext("--from URL") ? chosen.with(from(catalog).withoutPassword()) : chosen;
     }
 
     /** Connects to all servers. */

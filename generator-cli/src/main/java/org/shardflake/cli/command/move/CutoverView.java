@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.Advice;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -97,7 +98,7 @@ public final class CutoverView {
         return new CliException(
                 Kind.PARTLY_DONE,
                 String.valueOf(e.getMessage()),
-                e.hint().orElse("run the same command again for the rest"),
+                e.advice().orElse(Advice.of("run the same command again for the rest")),
                 e);
     }
 }
