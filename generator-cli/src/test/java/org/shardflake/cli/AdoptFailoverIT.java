@@ -143,7 +143,7 @@ class AdoptFailoverIT {
         assertThat(result.exitCode()).as(result.toString()).isZero();
     }
 
-    private void differs(String what, String... command) {
+    private void differs(List<String> what, String... command) {
         Cli.Result result = adopt(command);
         assertThat(result.exitCode()).as(result.toString()).isEqualTo(ExitCodes.VERIFICATION);
         assertThat(result.out() + result.err()).contains(what);
@@ -224,12 +224,15 @@ class AdoptFailoverIT {
         failOver();
 
         succeed("run");
-        differs("shard_0004.orders: 1 extra (5001)", "verify");
-        differs("shard_0005.orders: 1 different (4)", "verify");
-        differs("shard_0007.item: 1 missing (6,0)", "verify");
-        differs("shard_0002.orders: 1 extra (5002)", "verify");
-        for (int shard : List.of(2, 4, 5, 7)) {
-            differs("shard %s has 1 row that differs".formatted(shard), "cutover", "--shards=" + shard);
+        differs(
+                List.of(
+                        "shard_0002.orders: 1 extra (5002)",
+                        "shard_0004.orders: 1 extra (5001)",
+                        "shard_0005.orders: 1 different (4)",
+                        "shard_0007.item: 1 missing (6,0)"),
+                "verify");
+        for (int shard : List.of(2, 4)) {
+            differs(List.of("shard %s has 1 row that differs".formatted(shard)), "cutover", "--shards=" + shard);
         }
 
         // What the guide says to do.
