@@ -144,13 +144,7 @@ class DatabaseAdopterTest {
         if (postgres.restore("shop")) {
             return;
         }
-        installation.init();
-        installation.execute(OLD, OLD_TABLES);
-        Files.writeString(
-                directory.resolve("app.sql"), "--liquibase formatted sql\n--changeset ann:shop\n" + SHARD_TABLES);
-        Cli.Result deployed = installation.launch(
-                "schema", "deploy", "--changelog=" + directory.resolve("app.sql"), "--search-path=" + directory);
-        assertThat(deployed.exitCode()).as(deployed.toString()).isZero();
+        AdoptSlicesTest.install(installation, directory);
         postgres.save("shop");
     }
 

@@ -16,7 +16,8 @@ import org.shardflake.sql.FunctionLibrary;
 class PhotosWithSpringTest implements PhotoRepositoryContract {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(2).prepareOnce("library", FunctionLibrary::deploy);
 
     private static ShardRouter router;
 

@@ -41,7 +41,8 @@ import org.shardflake.sql.FunctionLibrary;
 class JooqRouterTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(2).prepareOnce("library", FunctionLibrary::deploy);
 
     private static ShardRouter router;
     private static JooqRouter jooq;

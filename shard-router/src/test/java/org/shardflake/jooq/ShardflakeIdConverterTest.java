@@ -28,7 +28,8 @@ import org.shardflake.sql.FunctionLibrary;
 class ShardflakeIdConverterTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(2).prepareOnce("library", FunctionLibrary::deploy);
 
     private static final ShardflakeIdConverter CONVERTER = new ShardflakeIdConverter();
 

@@ -36,7 +36,8 @@ import org.shardflake.sql.FunctionLibrary;
 class MicrometerListenerTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(3).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(3).prepareOnce("library", FunctionLibrary::deploy);
 
     private static PhotoShards shards;
 

@@ -37,7 +37,8 @@ import org.shardflake.sql.FunctionLibrary;
 class ObservationListenerTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(2).prepareOnce("library", FunctionLibrary::deploy);
 
     private static PhotoShards shards;
 

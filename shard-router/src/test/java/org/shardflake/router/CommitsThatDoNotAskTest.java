@@ -36,7 +36,8 @@ class CommitsThatDoNotAskTest {
     private static final int FENCES = 150;
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(2).prepareOnce("library", FunctionLibrary::deploy);
 
     private static PhotoShards shards;
 

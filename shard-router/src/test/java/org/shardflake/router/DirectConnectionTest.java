@@ -39,7 +39,8 @@ class DirectConnectionTest {
             "SELECT CASE WHEN i > 15 THEN shardflake.next_id(7, 'shard_0007.photo_id_seq') END FROM generate_series(1, 30) i";
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("library", FunctionLibrary::deploy);
 
     private static PhotoShards shards;
     private static ShardRouter router;

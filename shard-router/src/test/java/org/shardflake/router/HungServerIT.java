@@ -42,7 +42,8 @@ class HungServerIT {
     private static final int SHARDS = 20;
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(2).prepareOnce("library", FunctionLibrary::deploy);
 
     private static PhotoShards shards;
 

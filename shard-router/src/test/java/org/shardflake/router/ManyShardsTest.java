@@ -59,7 +59,8 @@ class ManyShardsTest {
             ShardQuery.of("SELECT id, title FROM ${shard.schema}.photo", row -> row.getString("title"));
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(2).prepareOnce("library", FunctionLibrary::deploy);
 
     private static PhotoShards shards;
     private static ShardRouter router;

@@ -41,7 +41,8 @@ class OutdatedPlansTest {
             "DROP COLUMN likes");
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("library", FunctionLibrary::deploy);
 
     private static PhotoShards shards;
     private static ShardRouter router;

@@ -49,7 +49,8 @@ import org.shardflake.sql.FunctionLibrary;
 final class PasswordRotationTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(2).prepareOnce("library", FunctionLibrary::deploy);
 
     private static final String ROLE = "rotated";
 

@@ -35,7 +35,8 @@ class ReplicaReadTest {
     private static final ShardKey SHARD = ShardKey.shard(0);
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(2).prepareOnce("library", FunctionLibrary::deploy);
 
     private static ShardRouter router;
 

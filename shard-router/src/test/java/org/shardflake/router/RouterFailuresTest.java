@@ -58,7 +58,8 @@ class RouterFailuresTest {
             ShardQuery.of("SELECT id FROM ${shard.schema}.photo", row -> row.getLong("id"));
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(2).prepareOnce("library", FunctionLibrary::deploy);
 
     private static final ExecutorService threads = Executors.newCachedThreadPool();
     private static PhotoShards shards;

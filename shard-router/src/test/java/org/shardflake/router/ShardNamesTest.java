@@ -32,7 +32,8 @@ class ShardNamesTest {
             "CREATE FUNCTION shard_0001.f() RETURNS bigint LANGUAGE plpgsql %s AS 'BEGIN RETURN count(*) FROM photo; END';";
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("library", FunctionLibrary::deploy);
 
     private static PhotoShards shards;
 

@@ -62,7 +62,7 @@ class ShardRouterIT {
 
     @RegisterExtension
     static final PostgresExtension postgres =
-            PostgresExtension.servers(SERVERS + 1).prepare(FunctionLibrary::deploy);
+            PostgresExtension.servers(SERVERS + 1).prepareOnce("library", FunctionLibrary::deploy);
 
     private static int shardCount;
     private static PhotoShards shards;

@@ -51,7 +51,8 @@ class ShardRouterTest {
     private static final int SHARDS = 20;
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(2).prepareOnce("library", FunctionLibrary::deploy);
 
     private static PhotoShards shards;
     private static ShardRouter router;

@@ -36,7 +36,8 @@ class WriteThatReadsTest {
     private static final String LOCK = "SELECT id FROM ${shard.schema}.photo ORDER BY id LIMIT 1 FOR UPDATE NOWAIT";
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(3).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(3).prepareOnce("library", FunctionLibrary::deploy);
 
     private static PhotoShards shards;
 

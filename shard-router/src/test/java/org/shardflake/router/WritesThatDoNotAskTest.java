@@ -42,7 +42,8 @@ class WritesThatDoNotAskTest {
     private static final String SELECT = "SELECT count(*) FROM shard_0001.photo";
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("library", FunctionLibrary::deploy);
 
     private static PhotoShards shards;
     private static ShardRouter router;

@@ -35,10 +35,9 @@ class ClockIT {
     private static final long LAST_MILLIS = FunctionLibrary.DEFAULT_EPOCH_MILLIS + (1L << 40) - 1;
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(connection -> {
-        Shards.deployWithPhotos(connection);
-        Shards.replaceClock(connection);
-    });
+    static final PostgresExtension postgres = PostgresExtension.servers(1)
+            .prepareOnce("photos", Shards::deployWithPhotos)
+            .prepare(Shards::replaceClock);
 
     private static final String NEXT_ID = "SELECT shardflake.next_id(7, 'shard_0007.fresh')";
 

@@ -26,7 +26,8 @@ class ConcurrentSessionsIT {
     private static final int[] ROWS = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 20, 20, 20, 20, 20, 890};
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(Shards::deployWithPhotos);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("photos", Shards::deployWithPhotos);
 
     @BeforeAll
     static void createPublishedFunction() throws SQLException {

@@ -30,7 +30,8 @@ import org.shardflake.cluster.TestDatabase;
 class DumpIT {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(2).prepareOnce("library", FunctionLibrary::deploy);
 
     @TempDir
     Path directory;

@@ -36,7 +36,8 @@ class FenceTest {
             "SELECT tgenabled::text || ' ' || rtrim(encode(tgargs, 'escape'), '\\0') FROM pg_trigger WHERE tgrelid = 'shard_0007.photo'::regclass AND tgname = 'shardflake_fence'";
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(Shards::deployWithPhotos);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("photos", Shards::deployWithPhotos);
 
     private Connection connection;
 

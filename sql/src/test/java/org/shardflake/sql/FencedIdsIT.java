@@ -25,15 +25,12 @@ class FencedIdsIT {
     private static final int DRAWERS = 4;
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(FencedIdsIT::deploy);
+    static final PostgresExtension postgres = PostgresExtension.servers(1)
+            .prepareOnce("photos", Shards::deployWithPhotos)
+            .prepare(connection -> execute(connection, "SELECT shardflake.add_fence('shard_0007.photo')"));
 
     private final AtomicBoolean done = new AtomicBoolean();
     private final Map<String, Integer> refusals = new ConcurrentHashMap<>();
-
-    private static void deploy(Connection connection) throws SQLException {
-        Shards.deployWithPhotos(connection);
-        execute(connection, "SELECT shardflake.add_fence('shard_0007.photo')");
-    }
 
     @Test
     void everyRefusalIsOfTheFenceAndNoIdComesTwice() throws Exception {

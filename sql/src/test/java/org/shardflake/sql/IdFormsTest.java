@@ -30,10 +30,11 @@ class IdFormsTest {
 
     /** pgcrypto comes after the library, and to a schema whose name needs quotes. */
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(connection -> {
-        FunctionLibrary.deploy(connection);
-        execute(connection, "CREATE SCHEMA \"Crypto\"", "CREATE EXTENSION pgcrypto SCHEMA \"Crypto\"");
-    });
+    static final PostgresExtension postgres = PostgresExtension.servers(1)
+            .prepareOnce("library", FunctionLibrary::deploy)
+            .prepare(connection -> {
+                execute(connection, "CREATE SCHEMA \"Crypto\"", "CREATE EXTENSION pgcrypto SCHEMA \"Crypto\"");
+            });
 
     private static Connection connection;
 

@@ -21,7 +21,8 @@ import org.shardflake.cluster.PostgresExtension;
 class IdFunctionsTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("library", FunctionLibrary::deploy);
 
     private static Connection connection;
 

@@ -33,7 +33,8 @@ class InterruptedSessionsIT {
             "SELECT shardflake.compose_id(shardflake.draw_cold(7, 'shard_0007.photo_id_seq'), 7) FROM generate_series(1, 20)";
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(Shards::deployWithPhotos);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("photos", Shards::deployWithPhotos);
 
     private final AtomicInteger interruptions = new AtomicInteger();
     private final AtomicInteger draws = new AtomicInteger();

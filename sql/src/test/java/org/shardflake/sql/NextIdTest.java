@@ -27,7 +27,8 @@ import org.shardflake.cluster.PostgresExtension;
 class NextIdTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(Shards::deployWithPhotos);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("photos", Shards::deployWithPhotos);
 
     private Connection connection;
 

@@ -24,10 +24,10 @@ import org.shardflake.cluster.PostgresExtension;
 class SequencePositionsTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(connection -> {
-        FunctionLibrary.deploy(connection);
-        execute(connection, "SELECT shardflake.create_shard(7), shardflake.create_shard(8)");
-    });
+    static final PostgresExtension postgres = PostgresExtension.servers(1)
+            .prepareOnce("library", FunctionLibrary::deploy)
+            .prepare(
+                    connection -> execute(connection, "SELECT shardflake.create_shard(7), shardflake.create_shard(8)"));
 
     private Connection connection;
 

@@ -25,7 +25,8 @@ import org.shardflake.cluster.UnusualSettings;
 class SettingsTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(Shards::deployWithPhotos);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("photos", Shards::deployWithPhotos);
 
     /** What stops a session from working at all, or from writing, as whoever sets it wants. */
     private static final Set<String> MEANT = Set.of(

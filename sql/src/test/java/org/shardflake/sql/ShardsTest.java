@@ -27,7 +27,8 @@ import org.shardflake.cluster.PostgresExtension;
 class ShardsTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("library", FunctionLibrary::deploy);
 
     private Connection connection;
 

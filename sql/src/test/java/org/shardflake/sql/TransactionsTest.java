@@ -29,7 +29,8 @@ class TransactionsTest {
     private static final String INSERT = "INSERT INTO shard_0007.photo (uid) VALUES (7) RETURNING id";
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(Shards::deployWithPhotos);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("photos", Shards::deployWithPhotos);
 
     private Connection connection;
 

@@ -12,6 +12,8 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterAllCallback;
@@ -38,14 +40,19 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  * <p>Register it in a static field. Thread-safe; test classes may run in parallel if each has its own extension.
  */
 public final class PostgresExtension implements BeforeAllCallback, AfterAllCallback {
+    private static final Preparation UNPREPARED = connection -> {};
+
     private final int servers;
+    private final @Nullable Basis basis;
     private final Preparation preparation;
     private final List<TestDatabase> databases = new ArrayList<>();
     private final Map<String, String> saved = new HashMap<>();
+    private @Nullable SharedCluster shared;
     private int depth;
 
-    private PostgresExtension(int servers, Preparation preparation) {
+    private PostgresExtension(int servers, @Nullable Basis basis, Preparation preparation) {
         this.servers = servers;
+        this.basis = basis;
         this.preparation = preparation;
     }
 
@@ -54,12 +61,20 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
         if (servers < 1) {
             throw new IllegalArgumentException("servers is " + servers + ", allowed: 1 or more");
         }
-        return new PostgresExtension(servers, connection -> {});
+        return new PostgresExtension(servers, null, UNPREPARED);
     }
 
     /** Prepares each fresh database over a superuser's connection, which is closed afterwards. */
     public PostgresExtension prepare(Preparation preparation) {
-        return new PostgresExtension(servers, preparation);
+        return new PostgresExtension(servers, basis, preparation);
+    }
+
+    /**
+     * Begins with databases that are alike in several classes: only the first class of a JVM that uses the name prepares one on each of its
+     * servers, and the next ones get copies.
+     */
+    public PostgresExtension prepareOnce(String name, Preparation once) {
+        return new PostgresExtension(servers, new Basis(name, once), preparation);
     }
 
     /** The test class's database on a server, counted from 0. */
@@ -107,24 +122,88 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
         return true;
     }
 
+    /**
+     * Keeps the current state of the databases for the next classes of this JVM with as many servers, which {@link #take} it in place of
+     * making it. Ends the connections to them. Does nothing if the databases were prepared.
+     */
+    public synchronized void share(String state) throws SQLException {
+        TestDatabase first = database(0);
+        if (preparation == UNPREPARED && basis == null) {
+            String copy = newName("shared");
+            for (TestDatabase database : databases) {
+                database.copyTo(copy);
+            }
+            shared().states.put(servers + state, new SharedState(first.name(), copy));
+        }
+    }
+
+    /**
+     * Replaces the databases by copies of those that an earlier class has {@linkplain #share shared}. There they had another name, which is
+     * replaced by the present one in a column of a table.
+     *
+     * @return false if no class has shared this state; the databases are then unchanged
+     */
+    public synchronized boolean take(String state, String table, String column) throws SQLException {
+        TestDatabase first = database(0);
+        SharedState found =
+                preparation == UNPREPARED && basis == null ? shared().states.get(servers + state) : null;
+        if (found == null || !TestDatabase.isOn(first.server(), found.copy())) {
+            return false;
+        }
+        TestDatabase.replaceAll(databases, found.copy());
+        for (TestDatabase database : databases) {
+            database.rename(found.name(), table, column);
+        }
+        return true;
+    }
+
+    private SharedCluster shared() {
+        return Objects.requireNonNull(shared);
+    }
+
     @Override
     public synchronized void beforeAll(ExtensionContext context) throws Exception {
         // Nested classes get here too, and use the databases of their enclosing class.
         if (depth++ > 0) {
             return;
         }
-        PostgresCluster cluster = context.getStore(
+        shared = context.getStore(
                         ExtensionContext.StoreScope.LAUNCHER_SESSION,
                         ExtensionContext.Namespace.create(PostgresExtension.class))
-                .computeIfAbsent(SharedCluster.class, key -> new SharedCluster(), SharedCluster.class)
-                .withServers(servers);
+                .computeIfAbsent(SharedCluster.class, key -> new SharedCluster(), SharedCluster.class);
+        PostgresCluster cluster = shared.withServers(servers);
         String name = databaseName(context.getRequiredTestClass());
         for (PostgresServer server : cluster.servers().subList(0, servers)) {
             if (server.canRestart()) {
                 server.start();
             }
-            TestDatabase database = TestDatabase.create(server, name);
-            databases.add(database);
+            create(server, name);
+        }
+    }
+
+    private void create(PostgresServer server, String name) throws Exception {
+        TestDatabase database =
+                basis == null ? TestDatabase.create(server, name, "template0") : copy(basis, server, name);
+        databases.add(database);
+        prepare(database, preparation);
+    }
+
+    private TestDatabase copy(Basis from, PostgresServer server, String name) throws Exception {
+        String key = server.name() + " " + from.name();
+        String copy = shared().prepared.get(key);
+        if (copy != null && TestDatabase.isOn(server, copy)) {
+            return TestDatabase.create(server, name, copy);
+        }
+        TestDatabase database = TestDatabase.create(server, name, "template0");
+        prepare(database, from.preparation());
+        String kept = newName("prepared");
+        database.copyTo(kept);
+        shared().prepared.put(key, kept);
+        return database;
+    }
+
+    private static void prepare(TestDatabase database, Preparation preparation) throws Exception {
+        if (preparation != UNPREPARED) {
             try (Connection connection = database.connect()) {
                 preparation.prepare(connection);
             }
@@ -150,8 +229,12 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
 
     private static String databaseName(Class<?> testClass) {
         String simpleName = testClass.getSimpleName().toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "_");
-        String unique = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
-        return simpleName.substring(0, Math.min(simpleName.length(), 50)) + "_" + unique;
+        return newName(simpleName.substring(0, Math.min(simpleName.length(), 50)));
+    }
+
+    private static String newName(String beginning) {
+        return beginning + "_"
+                + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
     }
 
     /** Prepares a fresh database for a test class. */
@@ -166,6 +249,8 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
      * plan.
      */
     private static final class SharedCluster implements AutoCloseable {
+        private final Map<String, SharedState> states = new ConcurrentHashMap<>();
+        private final Map<String, String> prepared = new ConcurrentHashMap<>();
         private @Nullable PostgresCluster cluster;
 
         synchronized PostgresCluster withServers(int servers) {
@@ -182,10 +267,24 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
         }
 
         @Override
-        public synchronized void close() {
+        public synchronized void close() throws SQLException {
             if (cluster != null) {
+                // Servers that are given stay.
+                for (PostgresServer server : cluster.servers()) {
+                    if (!server.canRestart()) {
+                        TestDatabase.dropIfThere(server, prepared.values());
+                        TestDatabase.dropIfThere(
+                                server,
+                                states.values().stream().map(SharedState::copy).toList());
+                    }
+                }
                 cluster.close();
             }
         }
     }
+
+    private record Basis(String name, Preparation preparation) {}
+
+    /** @param name that of the databases of the class that has shared them */
+    private record SharedState(String name, String copy) {}
 }

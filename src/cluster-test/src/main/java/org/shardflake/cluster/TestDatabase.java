@@ -10,6 +10,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -95,10 +96,10 @@ public final class TestDatabase {
         return new TestDatabase(server, name);
     }
 
-    static TestDatabase create(PostgresServer server, String name) throws SQLException {
+    static TestDatabase create(PostgresServer server, String name, String original) throws SQLException {
         try (Connection connection = server.connect();
                 Statement statement = connection.createStatement()) {
-            statement.execute(COPY.formatted(name, "template0"));
+            statement.execute(COPY.formatted(name, original));
         }
         TestDatabase database = new TestDatabase(server, name);
         database.giveToRole();
@@ -205,6 +206,37 @@ public final class TestDatabase {
             statement.execute("SELECT pg_terminate_backend(active_pid, 60000) FROM pg_replication_slots"
                     + " WHERE active AND database = '" + name + "'");
             statement.execute("DROP DATABASE \"" + name + "\" WITH (FORCE)");
+        }
+    }
+
+    /** Puts the database's name in place of another one, if there is such a table; no trigger takes this for a change. */
+    void rename(String before, String table, String column) throws SQLException {
+        try (Connection connection = connect();
+                Statement statement = connection.createStatement()) {
+            if (!strings(statement, "SELECT 1 WHERE to_regclass('%s') IS NOT NULL".formatted(table))
+                    .isEmpty()) {
+                statement.execute("SET session_replication_role = replica");
+                statement.execute(
+                        "UPDATE %1$s SET %2$s = replace(%2$s, '%3$s', '%4$s')".formatted(table, column, before, name));
+            }
+        }
+    }
+
+    /** Whether a server that runs has a database of this name. */
+    static boolean isOn(PostgresServer server, String name) throws SQLException {
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement()) {
+            return !strings(statement, "SELECT datname FROM pg_database WHERE datname = '" + name + "'")
+                    .isEmpty();
+        }
+    }
+
+    static void dropIfThere(PostgresServer server, Collection<String> names) throws SQLException {
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement()) {
+            for (String name : names) {
+                statement.execute("DROP DATABASE IF EXISTS \"" + name + "\" WITH (FORCE)");
+            }
         }
     }
 

@@ -15,6 +15,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
@@ -27,6 +28,7 @@ import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
 /** Runs test classes of its own, to see what there is between and after them. */
 class PostgresExtensionTest {
     private static final List<TestDatabase> seen = new ArrayList<>();
+    private static final AtomicInteger preparations = new AtomicInteger();
 
     @BeforeEach
     void forget() {
@@ -65,6 +67,20 @@ class PostgresExtensionTest {
     @Test
     void restoresDatabasesAsTheyWereSaved() {
         run(SavesAndRestores.class);
+    }
+
+    @Test
+    void preparesOnceForSeveralClasses() {
+        preparations.set(0);
+
+        run(PreparesOnce.class, IsPrepared.class);
+
+        assertThat(preparations).hasValue(2);
+    }
+
+    @Test
+    void nextClassesTakeWhatOneHasShared() {
+        run(Shares.class, Takes.class);
     }
 
     @Test
@@ -203,6 +219,80 @@ class PostgresExtensionTest {
                 }
             }
             return numbers;
+        }
+    }
+
+    private static void prepareOnce(Connection connection) throws SQLException {
+        preparations.incrementAndGet();
+        execute(connection, "CREATE TABLE once (n int)");
+    }
+
+    static class PreparesOnce {
+        @RegisterExtension
+        static final PostgresExtension postgres =
+                PostgresExtension.servers(2).prepareOnce("once", PostgresExtensionTest::prepareOnce);
+
+        @Test
+        void writesToWhatIsPrepared() throws SQLException {
+            for (int server = 0; server < 2; server++) {
+                try (Connection connection = postgres.database(server).connect()) {
+                    execute(connection, "INSERT INTO once VALUES (1)");
+                }
+            }
+        }
+    }
+
+    static class IsPrepared {
+        @RegisterExtension
+        static final PostgresExtension postgres = PostgresExtension.servers(2)
+                .prepareOnce("once", PostgresExtensionTest::prepareOnce)
+                .prepare(connection -> execute(connection, "INSERT INTO once VALUES (7)"));
+
+        @Test
+        void hasWhatWasPreparedAndNothingElse() throws SQLException {
+            for (int server = 0; server < 2; server++) {
+                assertThat(text(postgres.database(server), "SELECT string_agg(n::text, ' ') FROM once"))
+                        .isEqualTo("7");
+            }
+        }
+    }
+
+    static class Shares {
+        @RegisterExtension
+        static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+        @Test
+        void sharesAndGoesOn() throws SQLException {
+            try (Connection connection = postgres.database(1).connect()) {
+                execute(connection, "CREATE TABLE place AS SELECT 'at ' || current_database() AS url");
+            }
+            postgres.share("places");
+            try (Connection connection = postgres.database(1).connect()) {
+                execute(connection, "INSERT INTO place VALUES ('not shared')");
+            }
+        }
+    }
+
+    static class Takes {
+        @RegisterExtension
+        static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+        @Test
+        void takesItUnderItsOwnName() throws SQLException {
+            assertThat(postgres.take("nothing", "place", "url")).isFalse();
+            assertThat(postgres.take("places", "place", "url")).isTrue();
+
+            assertThat(text(postgres.database(1), "SELECT string_agg(url, ' ') FROM place"))
+                    .isEqualTo("at " + postgres.database(1).name());
+        }
+    }
+
+    private static String text(TestDatabase database, String query) throws SQLException {
+        try (Connection connection = database.connect();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(query)) {
+            row.next();
+            return String.valueOf(row.getString(1));
         }
     }
 

@@ -112,7 +112,7 @@ public final class AccountShards {
         return of(List.of(postgres.database(0), postgres.database(1)), postgres.database(2));
     }
 
-    /** Made for the first test of a class; the next have what it was then. */
+    /** Made for the first test of a JVM; the next have what it was then. */
     private static AccountShards create(
             PostgresExtension postgres, int servers, int shards, Path directory, String changelog, boolean libraries)
             throws SQLException, IOException, InterruptedException {
@@ -125,9 +125,12 @@ public final class AccountShards {
         String state = "%s shards on %s servers by changelog %s, libraries %s"
                 .formatted(shards, servers, changelog, libraries);
         if (!postgres.restore(state)) {
-            created.deploy(shards, directory, file);
-            if (libraries) {
-                created.deployLibraries();
+            if (!postgres.take(state, "shardflake_catalog.server", "url")) {
+                created.deploy(shards, directory, file);
+                if (libraries) {
+                    created.deployLibraries();
+                }
+                postgres.share(state);
             }
             postgres.save(state);
         }

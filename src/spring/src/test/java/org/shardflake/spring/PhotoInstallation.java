@@ -65,6 +65,9 @@ public final class PhotoInstallation {
     public static PhotoInstallation create(
             PostgresExtension postgres, Path directory, String changes, @Nullable String reference) throws Exception {
         PhotoInstallation created = new PhotoInstallation(postgres);
+        if (reference == null && postgres.take(changes, "shardflake_catalog.server", "url")) {
+            return created;
+        }
         Installation installation = Installation.at(created.catalog());
         List<Server> servers = IntStream.range(0, 2)
                 .mapToObj(i -> new Server("db" + (i + 1), postgres.database(i).uri()))
@@ -82,6 +85,10 @@ public final class PhotoInstallation {
         }
         Path changelog = Files.writeString(directory.resolve("photos.sql"), changes);
         installation.deploy(changelog, DeploySettings.defaults(directory), done -> {});
+        if (reference == null) {
+            // Subscriptions can't be copied.
+            postgres.share(changes);
+        }
         return created;
     }
 

@@ -26,7 +26,8 @@ import org.shardflake.sql.FunctionLibrary;
 class WordListTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(FunctionLibrary::deploy);
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepareOnce("library", FunctionLibrary::deploy);
 
     @Test
     void eachIsAWordOfTheServerAndVolatileFunctionsAreMarked() throws Exception {
