@@ -91,7 +91,7 @@ class AdoptReverseTest {
 
     @Test
     void everyWriteIsInThePlaceThatOwnsItsShard() throws Exception {
-        random(new Random().nextLong(), 6);
+        random(new Random().nextLong(), 3);
     }
 
     @Test
@@ -558,6 +558,7 @@ class AdoptReverseTest {
 
     /** The old database has no lookups, so nothing but a comparison says what it has changed. */
     @Test
+    @Tag("full")
     void valuesOfLookupsStayInShardsThatComeBack() throws IOException, SQLException {
         String[] options = options();
         succeeds("lookup", "create", "users.name", "--uid-column=id", "--id-column=id");

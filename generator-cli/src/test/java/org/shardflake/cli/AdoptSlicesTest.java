@@ -333,7 +333,7 @@ class AdoptSlicesTest {
 
     @Test
     void everyWriteIsInOnePlace() throws Exception {
-        random(new Random().nextLong(), 4);
+        random(new Random().nextLong(), 2);
     }
 
     @Test

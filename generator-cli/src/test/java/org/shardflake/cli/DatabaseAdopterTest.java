@@ -373,7 +373,7 @@ class DatabaseAdopterTest {
 
     @Test
     void survivesWritersAndLostSessions() throws Exception {
-        random(new Random().nextLong(), 8);
+        random(new Random().nextLong(), 4);
     }
 
     @Test

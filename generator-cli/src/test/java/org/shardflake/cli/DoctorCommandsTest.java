@@ -179,6 +179,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void rowsOfOtherShardsAreFoundWhereNoCheckHoldsThem() throws SQLException {
         shards.executeAsUser(
                 "db1",
@@ -221,6 +222,7 @@ class DoctorCommandsTest {
 
     /** That of shards which have been in their place from the beginning is not known, and not said: the tests before and after this one. */
     @Test
+    @Tag("full")
     void theTimeFromWhichAPlaceIsWrongIsThatOfTheMapsHistory() throws SQLException {
         Cli.Result moved = launch("move", "run", "--shards=3", "--to=db2", "--yes");
         assertThat(moved.exitCode()).as(moved.toString()).isZero();
@@ -252,6 +254,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aClosedShardWhoseNewerRowsAnotherServerMayHave() throws SQLException {
         shards.executeAsUser("db1", "SELECT shardflake.fence_shard(3)");
         createShard("db2", 3);
@@ -420,6 +423,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aMoveThatNobodyWorksOn() throws SQLException {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         mover.beginOrResume("db1", "db2", ShardSet.range(2, 3), "");
@@ -487,6 +491,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aSubscriptionOfTheUsersOwnIntoAShardAndIntoACopy() throws SQLException {
         shards.subscribe("db1", 3);
         assertThat(finds("warning", "db1", "inbound-subscription").out())
@@ -503,6 +508,7 @@ class DoctorCommandsTest {
 
     /** Each kind of reader, on the server that a shard leaves and on the one where it arrives. A slot of another database gets none of its changes. */
     @Test
+    @Tag("full")
     void readersOfChangesThatAMoveWouldConfuse() throws SQLException {
         String leaves =
                 "publication all_tables, publication filtered, publication in_schema, publication one_table, publication some_columns, slot feed (pgoutput, inactive), slot raw (test_decoding, inactive)";

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.zip.CRC32;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -207,6 +208,7 @@ class FlywayCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void shardsOfAPlanTakeOverTheHistoryOfTheOldDatabase(@TempDir Path plans) throws IOException, SQLException {
         String account =
                 "CREATE TABLE account (uid bigint PRIMARY KEY, name text); CREATE TABLE note (id uuid PRIMARY KEY, uid bigint NOT NULL REFERENCES account);";

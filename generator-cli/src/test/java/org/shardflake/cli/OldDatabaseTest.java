@@ -275,7 +275,7 @@ class OldDatabaseTest {
 
     @Test
     void nobodyNoticesThatShardsLeaveAndComeBack() throws Exception {
-        leaveAndComeBack(new Random().nextLong(), 4, false);
+        leaveAndComeBack(new Random().nextLong(), 2, false);
     }
 
     @Test

@@ -30,6 +30,7 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -159,6 +160,7 @@ final class PasswordCommandTest {
     }
 
     @Test
+    @Tag("full")
     // For many rotations: -Dpasswords.rotations=50 -Djunit.jupiter.execution.timeout.mode=disabled
     void shardsMoveUnderLoadWhilePasswordsAreReplaced() throws Exception {
         rotateWhileShardsMove(Integer.getInteger("passwords.rotations", 2));

@@ -138,6 +138,7 @@ class RestoredCatalogIT {
     private record Pair(Phase saved, Phase real) {}
 
     @Test
+    @Tag("full")
     void aMoveThatWasFollowingHasGoneOnSince() throws Exception {
         round(Stream.of(Phase.FOLLOWING, Phase.ONE_CUT_OVER, Phase.COMPLETED, Phase.CANCELLED)
                 .map(real -> new Pair(Phase.FOLLOWING, real))

@@ -717,6 +717,7 @@ class UnusualSettingsIT {
      * settings {@link #OF_PLANS}, too.
      */
     @Test
+    @Tag("full")
     void aMoveThereAndBackWithAllSettingsAtOnce() throws SQLException, IOException {
         Map<String, String> unusual = small();
         assertThat(unusual).hasSizeGreaterThan(120);

@@ -199,6 +199,7 @@ class DeployWhileMovingTest {
 
     /** Both servers have the table and its line of the history, so only the streams show that something is left to do. */
     @Test
+    @Tag("full")
     void aDeploymentThatDiesBeforeItsTablesAreFollowedIsFinishedByTheNextOrByACutover() throws Exception {
         Move move = follow();
         add("CREATE TABLE event (id bigint PRIMARY KEY, uid bigint NOT NULL)");
@@ -222,6 +223,7 @@ class DeployWhileMovingTest {
 
     /** Where a move ends, its copies are being removed; where it begins, they are about to follow. */
     @Test
+    @Tag("full")
     void noPhaseStopsARelease() throws Exception {
         ExecutorService threads = Executors.newCachedThreadPool();
         List<Future<DeployReport>> deployments = new ArrayList<>();

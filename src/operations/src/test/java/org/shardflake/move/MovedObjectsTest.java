@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -100,6 +101,7 @@ class MovedObjectsTest {
 
     /** In parts, and the first of them is kept. */
     @Test
+    @Tag("full")
     void partitionedTablesWithForeignKeysInParts() throws SQLException {
         ShardSet moving = ShardSet.of(1);
         Mover parted = shards.mover(AccountShards.inParts(1024), MoveListener.NONE);

@@ -213,6 +213,7 @@ class MoverTest {
     /** In the first phase there is no slot, and the schema is compared again. Larger parts: the shard has none any more. */
     @ParameterizedTest
     @CsvSource({"preparing, 8192", "preparing, 1073741824", "copying, 1073741824"})
+    @Tag("full")
     void aCopyInPartsGoesOnHoweverItWasInterrupted(String phase, long partSize) throws SQLException {
         ShardSet moving = ShardSet.of(5);
         Move move = mover.record("db1", "db2", moving, "");

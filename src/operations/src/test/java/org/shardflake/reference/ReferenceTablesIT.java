@@ -145,6 +145,7 @@ class ReferenceTablesIT {
     }
 
     @Test
+    @Tag("full")
     void aServerThatMissedTheEndOfADeploymentGetsItWithTheNext() throws Exception {
         String note = "--changeset ann:note\nCREATE TABLE note (id int PRIMARY KEY, text text);\n";
         fixture.deploy("", note);
@@ -158,6 +159,7 @@ class ReferenceTablesIT {
 
     /** Or the home's version would reach a copy that lacks rows, and a shard that refers to them could be cut over to it. */
     @Test
+    @Tag("full")
     void whatACopyCannotCommitIsNotOnTheHome() throws Exception {
         String city = "--changeset ann:city\nCREATE TABLE city (code text PRIMARY KEY, name text);\n";
         fixture.deploy("", city);
@@ -188,6 +190,7 @@ class ReferenceTablesIT {
 
     /** Joined by commas, both keys would be the same text. */
     @Test
+    @Tag("full")
     void aKeyOfSeveralColumnsThatLeavesIsNotTakenForAnother() throws Exception {
         String place = """
                 --changeset ann:place
@@ -212,6 +215,7 @@ class ReferenceTablesIT {
     }
 
     @Test
+    @Tag("full")
     void aNewTableTakesNoRowsBeforeAllStreamsKnowIt() throws Exception {
         String stamp = "--changeset ann:stamp\nCREATE TABLE stamp (id int PRIMARY KEY);\n";
         fixture.deploy("", stamp);
@@ -480,6 +484,7 @@ class ReferenceTablesIT {
     }
 
     @Test
+    @Tag("full")
     void rowsThatHaveExchangedAUniqueValueAreRepaired() throws Exception {
         fixture.deploy("", """
                 --changeset ann:seat
