@@ -54,7 +54,7 @@ public enum ServerFailure {
     NOT_ALLOWED(
             Kind.FAILURE,
             Advice.of(
-                    "someone who may read the catalog can print what this role needs with %s; WORK is doctor, moves, deploy or application",
+                    "someone who may read the catalog can print what this role needs with %s; WORK is doctor, moves, adopt, deploy or application",
                     CliCommand.GRANTS),
             hasState("42501"));
 
