@@ -321,7 +321,11 @@ class AdoptCommandTest {
         installation.execute(0, "UPDATE shard_0003.photo SET title = 'newer' WHERE id = 51");
         Result differs = run("old.photo", "--key=uid", "--reopen");
         assertThat(differs.exitCode()).isEqualTo(ExitCodes.VERIFICATION);
-        assertThat(differs.err()).contains("shard 3 has other values\nhint: " + advised("verify") + " names the rows.");
+        assertThat(differs.err())
+                .contains("shard 3 has other values\nhint: stop writes to the shards first: they would be lost. "
+                        + advised("verify") + " names the rows.");
+        assertThat(installation.query(0, "SELECT count(*) FROM shardflake_catalog.adoption"))
+                .isEqualTo("0");
         Result named = adopt("verify", "--table=old.photo", "-o=json");
         assertThat(named.exitCode()).as(named.toString()).isEqualTo(ExitCodes.VERIFICATION);
         assertThat(named.out()).contains("\"different\":[\"(51)\"]");
@@ -330,6 +334,12 @@ class AdoptCommandTest {
                 UPDATE old.photo SET title = 'newer' WHERE id = 51;
                 ALTER TABLE old.photo ENABLE ALWAYS TRIGGER shardflake_adopt_closed
                 """);
+        installation.execute(0, "UPDATE shard_0003.photo SET title = 'newest' WHERE id = 51");
+        assertThat(adopt("verify", "--table=old.photo").exitCode()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(installation.query(0, "SELECT title FROM shard_0003.photo WHERE id = 51"))
+                .as("what was written to the old table does not go into the shard")
+                .isEqualTo("newest");
+        installation.execute(0, "UPDATE shard_0003.photo SET title = 'newer' WHERE id = 51");
         assertThat(run("old.photo", "--reopen").exitCode()).isZero();
         assertThat(run("old.photo", "--finish", "--yes").exitCode()).isZero();
     }

@@ -372,6 +372,23 @@ class AdoptPartitionsTest {
         requireEqual("it stays");
     }
 
+    /** Rows that only the shards have look like rows that went with a partition. */
+    @Test
+    void aPartitionThatGoesWhenAllIsFinishedTakesNoRows() throws SQLException {
+        try (DatabaseAdopter adopter = adopter(AdoptListener.NONE)) {
+            adopter.finish();
+        }
+        installation.execute(0, "INSERT INTO shard_0000.orders VALUES (7000, 11, 'eu', 8, 'new')");
+        installation.execute(OLD, "ALTER TABLE shop.orders_1 DETACH PARTITION shop.orders_1_eu");
+
+        try (DatabaseAdopter adopter = adopter(AdoptListener.NONE)) {
+            assertThat(adopter.verify()).anyMatch(table -> table.table().equals("shop.orders") && table.differs());
+        }
+
+        assertThat(installation.query(0, "SELECT note FROM shard_0000.orders WHERE id = 7000"))
+                .isEqualTo("new");
+    }
+
     /** Changes of a table are followed, those of the partition's rows last. */
     private void runWhileAPartitionComes(String table) throws SQLException {
         String change = "UPDATE %s SET region = region;".formatted(table);

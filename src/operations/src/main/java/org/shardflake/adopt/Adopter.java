@@ -238,6 +238,13 @@ final class Adopter implements AutoCloseable {
         }
     }
 
+    /** Leaves a table that could not be opened again as it was: finished, and no obstacle to moves. */
+    void leaveFinished() throws SQLException {
+        if (isFinished()) {
+            forgetFinished();
+        }
+    }
+
     /** Checks that the shards have no newer rows than the table, and keeps moves from starting. */
     void checkReopen() throws SQLException {
         Adoption adoption = record(requireBegun());

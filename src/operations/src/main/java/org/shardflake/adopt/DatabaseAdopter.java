@@ -302,6 +302,7 @@ public final class DatabaseAdopter implements AutoCloseable {
                 }
                 onLevels(unfinished, adopter -> adopter.bringAllOver(adopter.prepare()));
                 check(unfinished);
+                requireReferences().forEach(listener::onlyInReference);
                 ChangeJournal.finish(old(), names(unfinished));
             } catch (SQLException | RuntimeException e) {
                 openAfter(e, unfinished);
@@ -344,6 +345,7 @@ public final class DatabaseAdopter implements AutoCloseable {
                 }
             }
             if (report.remaining().isEmpty()) {
+                requireReferences().forEach(listener::onlyInReference); // They may have changed while the shards left.
                 closeAll(unfinished);
                 ChangeJournal.finish(old(), names(tables));
                 onAll(unfinished, Adopter::forgetFinished);
@@ -449,7 +451,7 @@ public final class DatabaseAdopter implements AutoCloseable {
         return Sql.translating(() -> {
             lock();
             onAll(tables, Adopter::checkCopied);
-            bringOver(tables);
+            bringOver(unfinished());
             Map<String, SliceComparison> comparisons = new ConcurrentHashMap<>();
             AtomicInteger suspects = new AtomicInteger();
             tables.forEach(table -> comparisons.put(table.name(), new SliceComparison(suspects)));
@@ -459,7 +461,7 @@ public final class DatabaseAdopter implements AutoCloseable {
                 decide(comparisons);
                 left = some(comparisons, SliceComparison::isUnfinished);
             }
-            bringOver(tables); // Rows whose parents came later than they have their shards now.
+            bringOver(unfinished()); // Rows whose parents came later than they have their shards now.
             Map<String, List<String>> withoutShard = new ConcurrentHashMap<>();
             onAll(tables, adopter -> withoutShard.put(adopter.name(), adopter.waiting(WITHOUT_SHARD)));
             return tables.stream()
@@ -476,30 +478,36 @@ public final class DatabaseAdopter implements AutoCloseable {
      * @throws AdoptRefusedException if the reference tables cannot have the rows
      */
     public List<ReferenceComparison> verifyReferences() {
-        return Sql.translating(() -> isComplete() ? List.of() : references.compare());
+        return Sql.translating(() -> unfinished().isEmpty() ? List.of() : references.compare());
     }
 
-    private boolean isComplete() throws SQLException {
+    /** The tables that shards follow. To those that are finished nothing is brought: their shards may have newer rows. */
+    private List<Routes.Placed> unfinished() throws SQLException {
+        List<Routes.Placed> unfinished = new ArrayList<>();
         for (Routes.Placed table : tables) {
             if (journal(table)
                     .find()
                     .filter(adoption -> adoption.state() == AdoptState.FINISHED)
                     .isEmpty()) {
-                return false;
+                unfinished.add(table);
             }
         }
-        return true;
+        return unfinished;
     }
 
-    /** Refuses to complete the adoption while reference tables lack rows of the old database. */
-    private void requireReferences() {
+    /**
+     * Refuses to complete the adoption while reference tables lack rows of the old database.
+     *
+     * @return those that have rows which it lacks
+     */
+    private List<ReferenceComparison> requireReferences() {
         List<ReferenceComparison> all = verifyReferences();
         List<ReferenceComparison> behind =
                 all.stream().filter(ReferenceComparison::isBehind).toList();
         if (!behind.isEmpty()) {
             throw RowsDifferException.ofReferences(behind);
         }
-        all.stream().filter(table -> table.difference().isPresent()).forEach(listener::onlyInReference);
+        return all.stream().filter(table -> table.difference().isPresent()).toList();
     }
 
     private void bringOver(List<Routes.Placed> some) throws SQLException {
@@ -510,7 +518,7 @@ public final class DatabaseAdopter implements AutoCloseable {
     private void decide(Map<String, SliceComparison> comparisons) throws SQLException {
         List<Routes.Placed> doubtful = some(comparisons, SliceComparison::isDoubtful);
         for (int look = 0; look < LOOKS && !doubtful.isEmpty(); look++) {
-            bringOver(tables);
+            bringOver(unfinished());
             onAll(doubtful, adopter -> adopter.check(Objects.requireNonNull(comparisons.get(adopter.name()))));
             doubtful = some(comparisons, SliceComparison::isDoubtful);
         }
@@ -531,7 +539,12 @@ public final class DatabaseAdopter implements AutoCloseable {
         return Sql.translating(() -> {
             lock();
             List<Routes.Placed> begun = begun();
-            onAll(begun, Adopter::checkReopen);
+            try {
+                onAll(begun, Adopter::checkReopen);
+            } catch (SQLException | RuntimeException e) {
+                onAll(begun, Adopter::leaveFinished);
+                throw e;
+            }
             onAll(begun, Adopter::openAgain);
             return report(begun);
         });

@@ -539,7 +539,7 @@ final class OldTable {
      *
      * @param rows by primary key; those that are gone are left out
      * @param pending the primary keys of the rows with changes that had not been carried out then, their own or those of rows that they have their
-     *     keys from
+     *     keys from; empty once the adoption is finished
      */
     record Moment(Map<List<String>, Hashed> rows, Set<List<String>> pending) {}
 
@@ -547,7 +547,10 @@ final class OldTable {
     Moment moment(Adoption adoption, List<List<String>> keys, List<Column> primaryKey, Rows rows) throws SQLException {
         return Sql.inTransaction(connection, () -> {
             Sql.execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-            return new Moment(hashes(keys, primaryKey, rows), pending(adoption, wanted(keys, primaryKey)));
+            boolean isFollowed = adoption.state() != AdoptState.FINISHED;
+            return new Moment(
+                    hashes(keys, primaryKey, rows),
+                    isFollowed ? pending(adoption, wanted(keys, primaryKey)) : Set.of());
         });
     }
 

@@ -46,7 +46,7 @@ public final class RowsDifferException extends AdoptException {
                 table,
                 differences,
                 Advice.of(
-                        "%s names the rows. Write the newer ones to %s in a transaction that disables its trigger shardflake_adopt_closed and ends with ENABLE ALWAYS TRIGGER, and run the same command again",
+                        "stop writes to the shards first: they would be lost. %s names the rows. Write the newer ones to %s, in a transaction that disables its trigger shardflake_adopt_closed and ends with ENABLE ALWAYS TRIGGER. Then run the same command again",
                         CliCommand.ADOPT_VERIFY, table));
     }
 
@@ -58,7 +58,7 @@ public final class RowsDifferException extends AdoptException {
                                 .flatMap(table -> table.difference().stream())
                                 .map(TableDifference::toString)
                                 .collect(Collectors.joining("; ")),
-                "nothing follows changes of these tables: copy the rows again to the home of the reference tables, or write them to the old database, and run the same command again");
+                "nothing follows changes of these tables: write what changed to the side that lacks it, which is the home of the reference tables, or the old database if the adoption was opened again, and run the same command again");
     }
 
     private static CharSequence hint(List<String> computed) {

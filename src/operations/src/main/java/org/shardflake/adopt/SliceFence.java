@@ -296,8 +296,8 @@ final class SliceFence {
                 throw new AdoptRefusedException(
                         "%s left the old database without the rows of %s".formatted(Plural.shards(left), table),
                         Advice.of(
-                                "end this adoption by itself, with %s; or bring the shards back with the tables that left, and name all tables together",
-                                CliCommand.ADOPT_RUN_FINISH.ofTable(table)));
+                                "end this adoption by itself, as it was begun, with %s; or bring the shards back with the tables that left, and name all tables together",
+                                CliCommand.ADOPT_RUN_FINISH));
             }
         }
         List<String> others = others(tables);

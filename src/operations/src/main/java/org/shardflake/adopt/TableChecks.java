@@ -333,7 +333,7 @@ final class TableChecks {
             throw new AdoptRefusedException(
                     "the shard key of %s is %s, and not %s".formatted(shard.plainName(), said, key.name()),
                     Advice.of(
-                            "adopt it by that key: %s",
+                            "adopt it by that key, in the plan or with %s",
                             CliCommand.ADOPT_RUN.ofTables(List.of(old.name()), said, null)));
         }
         if (isNewId(key.name())) {
@@ -354,7 +354,7 @@ final class TableChecks {
                         "%s takes rows of its shard by %s only, and the key is %s"
                                 .formatted(shard.name(), column, key.name()),
                         Advice.of(
-                                "adopt it by that key, %s, or drop the check %s_of_shard in all shards",
+                                "adopt it by that key, in the plan or with %s; or drop the check %s_of_shard in all shards",
                                 CliCommand.ADOPT_RUN.ofTables(List.of(old.name()), column, null), column));
             }
         }

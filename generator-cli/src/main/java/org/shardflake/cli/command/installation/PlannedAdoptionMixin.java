@@ -114,7 +114,10 @@ final class PlannedAdoptionMixin {
             if (advice.equals(given)) {
                 throw e;
             }
-            throw new ShardflakeException(e.kind(), String.valueOf(e.getMessage()), advice, e);
+            String message = String.valueOf(e.getMessage());
+            throw e instanceof CliException
+                    ? new CliException(e.kind(), message, advice, e)
+                    : new ShardflakeException(e.kind(), message, advice, e);
         }
     }
 
