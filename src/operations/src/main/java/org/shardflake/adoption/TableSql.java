@@ -446,8 +446,8 @@ final class TableSql {
     }
 
     /**
-     * The trigger that fills the key which only the shards' table has, so that an INSERT of the old table works there, too; empty without such a
-     * column. It costs nothing where the key is given.
+     * The triggers that fill the key which only the shards' table has, so that an INSERT or UPDATE of the old table works there, too; empty without such a
+     * column. They cost nothing where the key is given.
      */
     String filledKey() {
         if (plan.add() == null) {
@@ -459,27 +459,49 @@ final class TableSql {
                 .findFirst()
                 .orElseThrow();
         String key = written(plan.add());
-        String from =
-                step.toColumns().stream().map(column -> "p." + written(column)).collect(joining(", "));
-        String to =
-                step.columns().stream().map(column -> "NEW." + written(column)).collect(joining(", "));
-        String body =
-                """
+        String name = "%s_%s_of_%s".formatted(plan.target(), plan.add(), parent.target());
+        String function = written(SqlText.shortened(name));
+        String body = """
 
                 BEGIN
                     SELECT p.%s INTO NEW.%s FROM %s p WHERE (%s) = (%s);
                     RETURN NEW;
                 END
-                """.formatted(written(String.valueOf(parent.shardKey())), key, written(parent.target()), from, to);
+                """.formatted(
+                        written(String.valueOf(parent.shardKey())),
+                        key,
+                        written(parent.target()),
+                        row("p", step.toColumns()),
+                        row("NEW", step.columns()));
         return """
                 CREATE FUNCTION %1$s() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS %2$s;
                 COMMENT ON FUNCTION %1$s() IS 'Gives a row the key of the one that it refers to, since the old table has no such column';
                 CREATE TRIGGER %1$s BEFORE INSERT ON %3$s FOR EACH ROW WHEN (NEW.%4$s IS NULL) EXECUTE FUNCTION %1$s();
+                """.formatted(function, SqlText.body(body), target(), key)
+                + changedKey(step, written(SqlText.shortened(name + "_changed")), function);
+    }
+
+    /** The trigger that changes the key with the columns that lead to it; empty if one of these is generated, which no BEFORE trigger sees. */
+    private String changedKey(AdoptionPlan.Step step, String name, String function) {
+        if (step.columns().stream()
+                .anyMatch(column -> !source.column(column).generated().isEmpty())) {
+            return "";
+        }
+        return """
+                CREATE TRIGGER %1$s BEFORE UPDATE OF %2$s ON %3$s FOR EACH ROW
+                    WHEN (NEW.%4$s IS NOT DISTINCT FROM OLD.%4$s AND ROW(%5$s) IS DISTINCT FROM ROW(%6$s)) EXECUTE FUNCTION %7$s();
                 """.formatted(
-                        written(SqlText.shortened("%s_%s_of_%s".formatted(plan.target(), plan.add(), parent.target()))),
-                        SqlText.body(body),
+                        name,
+                        written(step.columns()),
                         target(),
-                        key);
+                        written(String.valueOf(plan.add())),
+                        row("NEW", step.columns()),
+                        row("OLD", step.columns()),
+                        function);
+    }
+
+    private String row(String of, List<String> columns) {
+        return columns.stream().map(column -> of + "." + written(column)).collect(joining(", "));
     }
 
     private void alter(List<String> statements, Trigger trigger, String how) {

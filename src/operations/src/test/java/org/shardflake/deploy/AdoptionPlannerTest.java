@@ -68,6 +68,8 @@ class AdoptionPlannerTest {
                     "(?:domain|constraint) release_year.*: .* => missing"),
             Pattern.DOTALL);
 
+    private static final String BILL = "SELECT b::text FROM shard_0003.\"Bill\" b";
+
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(2);
 
@@ -291,12 +293,13 @@ class AdoptionPlannerTest {
 
     /** Each refers to the one before, and only the first has the key. */
     @Test
-    void insertsOfTheOldTablesGiveNewRowsTheirKeys() throws Exception {
+    void insertsAndUpdatesOfTheOldTablesGiveRowsTheirKeys() throws Exception {
         deploy("""
                 CREATE TABLE person (id bigint PRIMARY KEY);
                 CREATE TABLE pet (id bigint PRIMARY KEY, "the person" bigint NOT NULL REFERENCES person);
                 CREATE TABLE visit ("on" date, pet bigint REFERENCES pet, PRIMARY KEY ("on", pet));
                 CREATE TABLE "Bill" (number integer PRIMARY KEY, day date NOT NULL, pet bigint NOT NULL, FOREIGN KEY (day, pet) REFERENCES visit);
+                CREATE TABLE tag (id bigint PRIMARY KEY, pet bigint NOT NULL GENERATED ALWAYS AS (id / 10) STORED REFERENCES pet);
                 """, "shard_0003.person.id");
         try (Connection shards = postgres.database(0).connect()) {
             Sql.execute(shards, """
@@ -307,8 +310,21 @@ class AdoptionPlannerTest {
                     """);
             assertThat(Sql.text(shards, "SELECT string_agg(v::text, ' ' ORDER BY v.pet) FROM shard_0003.visit v"))
                     .isEqualTo("(2026-01-01,1,7) (2026-01-01,2,11)");
-            assertThat(Sql.text(shards, "SELECT b::text FROM shard_0003.\"Bill\" b"))
-                    .isEqualTo("(5,2026-01-01,2,11)");
+            assertThat(Sql.text(shards, BILL)).isEqualTo("(5,2026-01-01,2,11)");
+
+            Sql.execute(shards, """
+                    INSERT INTO shard_0003.visit VALUES ('2026-01-02', 2);
+                    UPDATE shard_0003."Bill" SET pet = 1
+                    """);
+            assertThat(Sql.text(shards, BILL)).isEqualTo("(5,2026-01-01,1,7)");
+            Sql.execute(shards, "UPDATE shard_0003.visit SET pet = 1 WHERE \"on\" = '2026-01-02'");
+            assertThat(Sql.text(shards, "SELECT v::text FROM shard_0003.visit v WHERE \"on\" = '2026-01-02'"))
+                    .isEqualTo("(2026-01-02,1,7)");
+            assertThatThrownBy(() -> Sql.execute(shards, "UPDATE shard_0003.\"Bill\" SET pet = 3"))
+                    .hasMessageContaining("null value in column");
+            // The application changes the key, too.
+            Sql.execute(shards, "UPDATE shard_0003.\"Bill\" SET pet = 2, \"the person\" = 15");
+            assertThat(Sql.text(shards, BILL)).isEqualTo("(5,2026-01-01,2,15)");
         }
     }
 
