@@ -216,11 +216,16 @@ class AdoptDatabaseCommandsTest {
         installation.execute(OLD, "INSERT INTO clinic.\"Kinds\" VALUES (3, 'bird')");
         assertThat(launch(ExitCodes.VERIFICATION, verify).out())
                 .contains("nothing follows changes of clinic.\"Kinds\"");
+        String[] json = Stream.concat(Stream.of(verify), Stream.of("-o=json")).toArray(String[]::new);
+        assertThat(launch(ExitCodes.VERIFICATION, json).out()).contains("\"equal\":false,\"behind\":true");
         theOldDatabaseLeadsUntilTheEnd();
         installation.execute(OLD, "DELETE FROM clinic.\"Kinds\" WHERE id = 3");
         assertThat(launch(ExitCodes.OK, verify).out()).contains("no row differs");
         installation.execute(0, "INSERT INTO reference.\"Kinds\" VALUES (4, 'fish')");
-        assertThat(launch(ExitCodes.OK, verify).out()).contains("1 extra (4), which is all right if they are newer");
+        assertThat(launch(ExitCodes.OK, verify).out())
+                .contains(
+                        "1 extra (4): only the reference table has these; fine if they are newer than clinic.\"Kinds\"");
+        assertThat(launch(ExitCodes.OK, json).out()).contains("\"equal\":false,\"behind\":false");
         Result finished = adopt(ExitCodes.OK, "--finish", "--yes");
         assertThat(finished.err()).contains("warning: clinic.\"Kinds\" lacks rows, which stay: ");
         assertThat(launch(ExitCodes.OK, verify).out())

@@ -36,7 +36,7 @@ public record DarkRead(
         /** The shard's server could not run the statement. */
         FAILED,
         /**
-         * Nothing was compared: too many reads waited, there were too many rows, it took longer than a limit of time allows, the shard has left, or the SQL takes advisory
+         * Nothing was compared: too many reads waited, there were too many rows, it took longer than a time limit, the shard has left, or the SQL takes advisory
          * locks or ends its transaction.
          */
         SKIPPED

@@ -100,6 +100,7 @@ final class AdoptVerifyCommand implements Callable<Integer> {
         facts.put("into", table.into());
         facts.put("compared", table.rows());
         facts.put("equal", table.difference().isEmpty());
+        facts.put("behind", table.isBehind());
         table.difference().ifPresent(difference -> {
             facts.put("missing", List.copyOf(difference.missing()));
             facts.put("extra", List.copyOf(difference.extra()));
@@ -154,7 +155,7 @@ final class AdoptVerifyCommand implements Callable<Integer> {
             table.difference()
                     .ifPresent(difference -> lines.add((table.isBehind()
                                     ? "%s: nothing follows changes of %s: copy the rows again"
-                                    : "%s, which is all right if they are newer: %s lacks them")
+                                    : "%s: only the reference table has these; fine if they are newer than %s")
                             .formatted(difference, table.table())));
         }
         if (lines.isEmpty()) {
