@@ -38,24 +38,20 @@ class TestedVersionsTest {
     }
 
     private static String javaAndPostgres() throws IOException {
-        String usual = read("pom.xml").replaceFirst("(?s).*?<postgres.binaries.version>(\\d+)\\..*", "$1");
         Map<Integer, Set<String>> pushed = new TreeMap<>();
         List<String> containers = pushed(pushed);
-        TreeSet<Integer> nightly = new TreeSet<>();
-        values(read(".github/workflows/nightly.yml"))
-                .filter(value -> value.group(1).equals("java"))
-                .flatMap(value -> list(value.group(2)))
-                .forEach(java -> nightly.add(Integer.valueOf(java)));
-        assertThat(nightly).isNotEmpty();
+        Map<Integer, String> nightly = new TreeMap<>();
+        included(matrix("nightly.yml"))
+                .forEach(one -> nightly.put(Integer.valueOf(one.get("java")), one.get("postgres")));
 
-        TreeSet<Integer> all = new TreeSet<>(nightly);
+        TreeSet<Integer> all = new TreeSet<>(nightly.keySet());
         all.addAll(pushed.keySet());
         String rows = all.stream()
                 .map(java -> "| %s |%s|%s|"
                         .formatted(
                                 java,
                                 pushed.containsKey(java) ? cell(String.join(", ", pushed.get(java))) : " ",
-                                nightly.contains(java) ? cell(usual) : " "))
+                                nightly.containsKey(java) ? cell(nightly.get(java)) : " "))
                 .collect(Collectors.joining("\n"));
         assertThat(containers).hasSize(1);
         return rows + "\n\nEach push also runs the tests in containers of PostgreSQL " + containers.get(0) + ".";
@@ -63,12 +59,8 @@ class TestedVersionsTest {
 
     /** Reads the matrix of each push: lists, and then the combinations that are included. */
     private static List<String> pushed(Map<Integer, Set<String>> pushed) throws IOException {
-        String matrix = read(".github/workflows/ci.yml")
-                .replaceFirst("(?s).*?\\n +matrix:\\n", "")
-                .replaceFirst("(?s)\\n +steps:.*", "");
-        String[] parts = matrix.split("\\n +include:\\n", -1);
-        assertThat(parts).hasSize(2);
-        Map<String, List<String>> lists = values(parts[0])
+        String matrix = matrix("ci.yml");
+        Map<String, List<String>> lists = values(matrix.replaceFirst("(?s)\\n +include:\\n.*", ""))
                 .collect(Collectors.toMap(
                         value -> value.group(1), value -> list(value.group(2)).toList()));
         assertThat(lists).containsEntry("provider", List.of("embedded"));
@@ -76,9 +68,7 @@ class TestedVersionsTest {
             pushed.put(Integer.valueOf(java), new TreeSet<>(lists.getOrDefault("postgres", List.of())));
         }
         TreeSet<String> containers = new TreeSet<>();
-        for (String included : parts[1].split("(?m)^ +- ", -1)) {
-            Map<String, String> one =
-                    values("  " + included).collect(Collectors.toMap(value -> value.group(1), value -> value.group(2)));
+        for (Map<String, String> one : included(matrix)) {
             if ("embedded".equals(one.get("provider"))) {
                 pushed.computeIfAbsent(Integer.valueOf(one.get("java")), java -> new TreeSet<>())
                         .add(one.get("postgres"));
@@ -87,6 +77,23 @@ class TestedVersionsTest {
             }
         }
         return List.copyOf(containers);
+    }
+
+    private static String matrix(String workflow) throws IOException {
+        return read(".github/workflows/" + workflow)
+                .replaceFirst("(?s).*?\\n +matrix:(?=\\n)", "")
+                .replaceFirst("(?s)\\n +(env|steps):.*", "");
+    }
+
+    /** The combinations of a matrix that are included one by one. */
+    private static List<Map<String, String>> included(String matrix) {
+        String[] parts = matrix.split("\\n +include:\\n", -1);
+        assertThat(parts).hasSize(2);
+        return Stream.of(parts[1].split("(?m)^ +- ", -1))
+                .map(one ->
+                        values("  " + one).collect(Collectors.toMap(value -> value.group(1), value -> value.group(2))))
+                .filter(one -> !one.isEmpty())
+                .toList();
     }
 
     private static String libraries() throws IOException {
