@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /** A server on this machine, controlled through {@code pg_ctl}; as a daemon, it is not reached by Ctrl-C in the terminal. */
@@ -122,7 +123,7 @@ class EmbeddedServer extends ClusterServer {
             if (System.nanoTime() > deadline) {
                 throw new PostgresClusterException(this + " does not end");
             }
-            Thread.onSpinWait();
+            LockSupport.parkNanos(Duration.ofMillis(1).toNanos());
         }
         try {
             // PostgreSQL takes a process that has ended, but whose parent has not asked for its end, for a running
