@@ -101,7 +101,7 @@ class AdoptSlicesTest {
         Cli.Result deployed = installation.launch(
                 "schema", "deploy", "--changelog=" + directory.resolve("app.sql"), "--search-path=" + directory);
         assertThat(deployed.exitCode()).as(deployed.toString()).isZero();
-        installation.postgres().share("old tables");
+        installation.share("old tables");
     }
 
     private DatabaseAdopter adopter(AdoptListener listener) {

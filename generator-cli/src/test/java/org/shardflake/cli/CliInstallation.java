@@ -68,14 +68,23 @@ record CliInstallation(PostgresExtension postgres, int catalog) {
             if (result.exitCode() != 0) {
                 throw new AssertionError(result);
             }
-            postgres.share("initialized");
+            share("initialized");
         }
         postgres.save("initialized");
     }
 
-    /** Takes what another class has shared; false if there is none. */
+    /** Takes what another class with the catalog in the same place has shared; false if there is none. */
     boolean take(String state) throws SQLException {
-        return postgres.take(state, "shardflake_catalog.server", "url");
+        return postgres.take(shared(state), "shardflake_catalog.server", "url");
+    }
+
+    /** Shares the databases with the next classes. */
+    void share(String state) throws SQLException {
+        postgres.share(shared(state));
+    }
+
+    private String shared(String state) {
+        return "%s, catalog in %s".formatted(state, catalog);
     }
 
     /** Takes everything of ours out of the databases. */
