@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -40,6 +41,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardSet;
@@ -181,29 +183,81 @@ class AdoptSlicesTest {
             INSERT INTO shop.scan VALUES (100000, 1); DELETE FROM shop.scan WHERE parcel_id = 100000 | ok
             INSERT INTO shop.scan VALUES (100000, 1); INSERT INTO shop.parcel VALUES (100000, 'code 11') | ok
             INSERT INTO shop.scan VALUES (100000, 1); INSERT INTO shop.parcel VALUES (100000, 'code 10') | SF001
+            DELETE FROM shop.parcel WHERE id = 11; UPDATE shop.scan SET at = 999 WHERE parcel_id = 11 AND at = 10 | 23503
+            DELETE FROM shop.parcel WHERE id = 11; UPDATE shop.scan SET at = 999 WHERE parcel_id = 11 AND at = 10; INSERT INTO shop.parcel VALUES (11, 'code 12') | ok
+            INSERT INTO shop.users VALUES (1004, 'later')                                    | SF001
+            INSERT INTO shop.users VALUES (1004, 'new'); UPDATE shop.users SET name = 'later' WHERE id = 1004 | SF001
+            INSERT INTO shop.scan VALUES (11, -1)                                            | SF001
+            UPDATE shop.scan SET at = -1 WHERE parcel_id = 11 AND at = 10                    | SF001
             SELECT shardflake_adopt.enter(3)                                                 | SF001
             SELECT shardflake_adopt.enter(4)                                                 | ok
             SELECT shardflake_adopt.enter(8)                                                 | 22023
             """;
 
+    /** Triggers that fire after the fence, and give rows that have not left the keys of others that have. */
+    private static final String LATER = """
+            CREATE FUNCTION shop.later() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+            BEGIN
+                IF TG_TABLE_NAME = 'scan' THEN
+                    NEW.parcel_id := CASE WHEN NEW.at = -1 THEN 9 ELSE NEW.parcel_id END;
+                ELSE
+                    NEW.id := CASE WHEN NEW.name = 'later' THEN NEW.id - 1 ELSE NEW.id END;
+                END IF;
+                RETURN NEW;
+            END $$;
+            CREATE TRIGGER zzz_later BEFORE INSERT OR UPDATE ON shop.users FOR EACH ROW EXECUTE FUNCTION shop.later();
+            CREATE TRIGGER zzz_later BEFORE INSERT OR UPDATE ON shop.scan FOR EACH ROW EXECUTE FUNCTION shop.later();
+            ALTER TABLE shop.users ENABLE ALWAYS TRIGGER zzz_later;
+            ALTER TABLE shop.scan ENABLE ALWAYS TRIGGER zzz_later;
+            """;
+
+    /** A schema whose functions and operators fail, and whose types are others, for a search path that finds it first. */
+    private static final String HOSTILE = """
+            CREATE SCHEMA hostile;
+            CREATE DOMAIN hostile.text AS pg_catalog.bool;
+            CREATE DOMAIN hostile.record AS pg_catalog.bool;
+            DO $do$
+            DECLARE
+                o pg_catalog.record;
+            BEGIN
+                FOR o IN SELECT oprname, oprleft::regtype l, oprright::regtype r, oprcode::oid f, oprresult::regtype t FROM pg_operator
+                          WHERE oprnamespace = 'pg_catalog'::regnamespace AND ARRAY[oprleft, oprright]::regtype[] <@ '{int2,int4,int8,text,bool,name,record}' LOOP
+                    EXECUTE format($q$CREATE FUNCTION hostile.fail_%1$s(%2$s, %3$s) RETURNS %4$s LANGUAGE plpgsql AS $f$BEGIN RAISE EXCEPTION 'hostile'; END$f$$q$, o.f, o.l, o.r, o.t);
+                    EXECUTE format('CREATE OPERATOR hostile.%1$s (FUNCTION = hostile.fail_%2$s, LEFTARG = %3$s, RIGHTARG = %4$s)', o.oprname, o.f, o.l, o.r);
+                END LOOP;
+                FOR o IN SELECT proname, pg_get_function_identity_arguments(oid) a, pg_get_function_result(oid) t FROM pg_proc
+                          WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind IN ('f', 'a') AND NOT proretset
+                            AND NOT proargtypes::oid[]::regtype[] && ARRAY['"any"', 'internal', 'cstring']::regtype[]
+                            AND proname IN ('mod', 'min', 'max', 'count', 'array_agg', 'cardinality', 'format', 'current_setting', 'set_config', 'now') LOOP
+                    EXECUTE format($q$CREATE FUNCTION hostile.%1$I(%2$s) RETURNS %3$s LANGUAGE plpgsql AS $f$BEGIN RAISE EXCEPTION 'hostile'; END$f$$q$, o.proname, o.a, o.t);
+                END LOOP;
+            END $do$;
+            """;
+
     @Test
     void writesAreRefusedByRow() throws SQLException {
         cutOver(ShardSet.of(3));
+        installation.execute(OLD, LATER + HOSTILE);
         List<String> outcomes = new ArrayList<>();
         List<String> wanted = new ArrayList<>();
         try (Connection connection = postgres.database(OLD).connect()) {
             connection.setAutoCommit(false);
-            for (String role : List.of("origin", "replica")) {
+            for (String setting : List.of(
+                    "session_replication_role = origin",
+                    "session_replication_role = replica",
+                    "search_path = hostile, pg_catalog")) {
                 for (String line : STATEMENTS.lines().toList()) {
                     String[] parts = line.split(" +[|] ", 2);
-                    outcome(connection, "SET session_replication_role = " + role);
-                    String outcome = outcome(connection, parts[0]);
+                    assertThat(outcome(connection, "SET " + setting)).isEqualTo("ok");
+                    String outcome = outcome(
+                            connection,
+                            parts[0].replaceAll("(WHERE|AND|ON) (\\S+) = ", "$1 $2 OPERATOR(pg_catalog.=) "));
                     if (outcome.equals("ok")) {
                         outcome = outcome(connection, "SET CONSTRAINTS ALL IMMEDIATE");
                     }
                     connection.rollback();
-                    outcomes.add("%s: %s | %s".formatted(role, parts[0], outcome));
-                    wanted.add("%s: %s | %s".formatted(role, parts[0], parts[1]));
+                    outcomes.add("%s: %s | %s".formatted(setting, parts[0], outcome));
+                    wanted.add("%s: %s | %s".formatted(setting, parts[0], parts[1]));
                 }
             }
         }
@@ -250,6 +304,69 @@ class AdoptSlicesTest {
                 .hasMessageContaining("shards 3,5 have left the old database");
     }
 
+    /** What a transaction knows of a shard that it has entered ends with its hold on the shard. */
+    @Test
+    void aSessionThatHasWrittenIsRefusedOnceTheShardHasLeft() throws SQLException {
+        cutOver(ShardSet.of());
+        try (Connection writer = postgres.database(OLD).connect()) {
+            assertThat(outcome(writer, "UPDATE shop.users SET name = 'x' WHERE id = 11"))
+                    .isEqualTo("ok");
+            cutOver(ShardSet.of(3));
+            assertThat(outcome(writer, "UPDATE shop.users SET name = 'x' WHERE id = 11"))
+                    .isEqualTo(FENCED);
+            writer.setAutoCommit(false);
+            Savepoint savepoint = writer.setSavepoint();
+            assertThat(outcome(writer, "UPDATE shop.users SET name = 'x' WHERE id = 12"))
+                    .isEqualTo("ok");
+            writer.rollback(savepoint);
+            cutOver(ShardSet.of(4));
+            assertThat(outcome(writer, "UPDATE shop.users SET name = 'x' WHERE id = 12"))
+                    .isEqualTo(FENCED);
+            writer.rollback();
+        }
+    }
+
+    /** The parent's key brings the row into another slice after its transaction has entered the first one. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "UPDATE shop.scan SET at = 999 WHERE parcel_id = 11 AND at = 10",
+                "DELETE FROM shop.scan WHERE parcel_id = 11"
+            })
+    void aRowWhoseParentHasAnotherShardMeanwhileIsRefusedIfThatHasLeft(String sql) throws SQLException {
+        cutOver(ShardSet.of());
+        try (Connection writer = postgres.database(OLD).connect()) {
+            writer.setAutoCommit(false);
+            assertThat(outcome(writer, sql)).isEqualTo("ok");
+            installation.execute(
+                    OLD, "DELETE FROM shop.parcel WHERE id = 11; INSERT INTO shop.parcel VALUES (11, 'code 11')");
+            cutOver(ShardSet.of(4));
+
+            assertThat(outcome(writer, "COMMIT")).isEqualTo(FENCED);
+        }
+    }
+
+    /** The fence remembers what a transaction has entered in a setting, which anyone can set. */
+    @Test
+    void aSettingOfTheSessionOpensNoShard() throws SQLException {
+        cutOver(ShardSet.of(3));
+        try (Connection writer = postgres.database(OLD).connect()) {
+            assertThat(
+                            outcome(
+                                    writer,
+                                    "UPDATE shop.users SET name = 'x' WHERE id = 12; SELECT set_config('shardflake_adopt.entered', current_setting('shardflake_adopt.entered'), false)"))
+                    .isEqualTo("ok");
+            for (String value : List.of("3", "(SELECT current_setting('shardflake_adopt.entered')::bigint - 1)")) {
+                assertThat(outcome(
+                                writer,
+                                "SELECT set_config('shardflake_adopt.entered', (%s)::text, false)".formatted(value)))
+                        .isEqualTo("ok");
+                assertThat(outcome(writer, "UPDATE shop.users SET name = 'x' WHERE id = 11"))
+                        .isEqualTo(FENCED);
+            }
+        }
+    }
+
     @Test
     void aShardThatOthersHaveWrittenToDoesNotLeave() throws SQLException {
         try (DatabaseAdopter adopter = adopter(AdoptListener.NONE)) {
@@ -291,8 +408,10 @@ class AdoptSlicesTest {
     }
 
     private void roundTheFence(String sql) {
-        String fence =
-                "ALTER TABLE shop.item %1$s TRIGGER zz_shardflake_adopt_fence; ALTER TABLE shop.item %1$s TRIGGER zz_shardflake_adopt_fenced; ";
+        String fence = """
+                ALTER TABLE shop.item %1$s TRIGGER zz_shardflake_adopt_fence;
+                ALTER TABLE shop.item %1$s TRIGGER zz_shardflake_adopt_fenced;
+                """;
         try {
             installation.execute(OLD, fence.formatted("DISABLE") + sql + "; " + fence.formatted("ENABLE ALWAYS"));
         } catch (SQLException e) {

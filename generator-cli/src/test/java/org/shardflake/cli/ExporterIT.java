@@ -288,7 +288,7 @@ class ExporterIT {
         NoteShards.execute(cluster.server(0), """
                 CREATE SCHEMA shardflake_adopt;
                 CREATE TABLE shardflake_adopt.adoption AS SELECT gen_random_uuid() AS mark, 1 AS id, 'public.old' AS source, 'FOLLOWING' AS state, 7::bigint AS copied_rows;
-                CREATE TABLE shardflake_adopt.changes_1 AS SELECT 1::bigint AS shardflake_change, now() AS shardflake_at;
+                CREATE TABLE shardflake_adopt.changes_1 AS SELECT now() AS shardflake_at;
                 CREATE TABLE shardflake_adopt.slice AS SELECT 1 AS shard, now() AS over_since;
                 CREATE TABLE public.old ();
                 CREATE TRIGGER zz_shardflake_adopt_fence BEFORE UPDATE ON public.old FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();

@@ -16,6 +16,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.shardflake.benchmarks.adoptions.SlicePauses;
 import org.shardflake.benchmarks.adoptions.WholeDatabase;
+import org.shardflake.benchmarks.adoptions.WriterCost;
 import org.shardflake.benchmarks.deploys.DeployComparison;
 import org.shardflake.benchmarks.deploys.LiveDeploys;
 import org.shardflake.benchmarks.growth.Growth;
@@ -50,7 +51,8 @@ public final class Benchmark {
             Map.entry("Readme", ReadmeSummary::write),
             Map.entry("RouterPeers", RouterComparison::run),
             Map.entry("Streams", StreamPauses::print),
-            Map.entry("WholeDatabase", WholeDatabase::run)));
+            Map.entry("WholeDatabase", WholeDatabase::run),
+            Map.entry("WriterCost", WriterCost::print)));
 
     private Benchmark() {}
 
@@ -74,7 +76,7 @@ public final class Benchmark {
         System.getProperties().stringPropertyNames().stream()
                 .filter(
                         key -> key.matches(
-                                "(adoptions|deploys|drains|growth|ids|live|many|moves|poolers|router|postgres|report|shardflake|streams|whole)\\..+"))
+                                "(adoptions|cost|deploys|drains|growth|ids|live|many|moves|poolers|router|postgres|report|shardflake|streams|whole)\\..+"))
                 .forEach(key -> command.add("-D%s=%s".formatted(key, System.getProperty(key))));
         String classPath =
                 Arrays.stream(classes.getURLs()).map(URL::getPath).collect(Collectors.joining(File.pathSeparator));

@@ -50,8 +50,9 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
 
     /** Reads the journal's size and age; journals of earlier versions have no times. */
     private static final String CHANGES = """
-            SELECT (SELECT count(*) FROM (SELECT FROM shardflake_adopt.changes_%1$s LIMIT %2$s) c), o.at, extract(epoch FROM clock_timestamp() - o.at)::bigint
-              FROM (SELECT (SELECT (to_jsonb(c) ->> 'shardflake_at')::timestamptz FROM shardflake_adopt.changes_%1$s c ORDER BY c.shardflake_change LIMIT 1)) o (at)
+            SELECT o.changes, o.at, extract(epoch FROM clock_timestamp() - o.at)::bigint
+              FROM (SELECT NULL::timestamptz AS shardflake_at) none CROSS JOIN LATERAL (
+                    SELECT count(*) AS changes, min(c.at) AS at FROM (SELECT shardflake_at AS at FROM shardflake_adopt.changes_%1$s LIMIT %2$s) c) o
             """;
 
     /**
@@ -59,7 +60,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
      *
      * @param copiedRows how many rows have been copied, by all runs
      * @param changes how many changes wait in the journal; {@link #MOST_CHANGES} stands for these or more
-     * @param oldest when the first of them was made; empty if no change waits, or the journal has no times
+     * @param oldest when the oldest of those counted was made; empty if no change waits, or the journal has no times
      * @param age how long ago that was, by the clock of the old database
      * @param isWorkedOn whether a command works on the table now
      * @param slices where the shards are; empty until a cutover has prepared the table

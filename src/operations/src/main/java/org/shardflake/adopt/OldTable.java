@@ -283,13 +283,13 @@ final class OldTable {
     }
 
     /**
-     * Takes the first recorded changes from the journal, within the connection's transaction, and reads the current state of their rows: those
+     * Takes some recorded changes from the journal, within the connection's transaction, and reads the current state of their rows: those
      * gone from a shard, and those present in it. Returns how many changes.
      *
      * <p>Each statement sees at least what the one before saw: what is not seen here has a change that is still in the journal.
      */
     long takeChanges(Adoption adoption, long limit, RowReceiver rows) throws SQLException {
-        return take(adoption, "true ORDER BY c.shardflake_change LIMIT " + limit, rows);
+        return take(adoption, "true LIMIT " + limit, rows);
     }
 
     /**
@@ -317,7 +317,7 @@ final class OldTable {
         Sql.execute(connection, "SET LOCAL synchronous_commit = off");
         String temporary = taken(adoption);
         long taken = Sql.number(connection, """
-                WITH taken AS (DELETE FROM %1$s WHERE shardflake_change IN (SELECT c.shardflake_change FROM %1$s c WHERE %2$s) RETURNING *),
+                WITH taken AS (DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT c.ctid FROM %1$s c WHERE %2$s)) RETURNING *),
                      kept AS (INSERT INTO %3$s SELECT DISTINCT %4$s FROM taken c)
                 SELECT count(*) FROM taken
                 """.formatted(changes(adoption.id()), which, temporary, changeColumns()));

@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
+import org.shardflake.IdLayout;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Plural;
 import org.shardflake.jdbc.Sql;
@@ -37,6 +38,9 @@ final class SliceFence {
      * table.
      */
     private static final int LOCKS = 256;
+
+    /** As many shards as there may be: the setting has a transaction's number times this, plus the shard. */
+    private static final int SHARDS = IdLayout.MAX_SHARD + 1;
 
     /** The first key of the advisory locks, an arbitrary number. */
     private static final int LOCK_CLASS = 1_936_419_171;
@@ -80,6 +84,10 @@ final class SliceFence {
                     RAISE EXCEPTION '%% is refused: shard %% has left this database', work, shard
                         USING ERRCODE = 'SF001', HINT = 'Work on it through the router: its rows here are as they were when it left.';
                 END IF;
+                IF NOT current_setting('transaction_read_only')::boolean AND txid_current_if_assigned() IS NOT NULL THEN
+                    -- Ends with the transaction, or with a rollback to an earlier savepoint, as the lock does. READ ONLY has not locked the row.
+                    PERFORM set_config('shardflake_adopt.entered', (txid_current_if_assigned() * %4$s + shard)::text, true);
+                END IF;
             END $$;
             COMMENT ON FUNCTION shardflake_adopt.enter(integer, text) IS
                 'Keeps a shard in this database until the transaction ends. Error: SF001 if it has left, and the router must be asked';
@@ -93,34 +101,63 @@ final class SliceFence {
             GRANT EXECUTE ON FUNCTION shardflake_adopt.enter(integer, text), shardflake_adopt.shards_over() TO PUBLIC;
             """;
 
-    /** The trigger function, which checks the row of the statement, and the row again after other triggers have changed it. */
+    /**
+     * The trigger function, which checks the row of the statement, and again after it, if the columns that decide about the shard differ. A row that gets its
+     * shard from a parent is always checked again, at the end of the transaction: another may have given the parent another shard. Like the journal's, the
+     * function has no search path of its own: each name and operator has a schema.
+     */
     private static final String FUNCTION = """
             DECLARE
-                v_work text := format('%%s of table %%s.%%s', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME);
-                v_were integer[];
-                v_are integer[];
                 v_was integer;
                 v_is integer;
+                v_are_many boolean;
             BEGIN
-                IF TG_OP <> 'INSERT' AND TG_WHEN = 'BEFORE' THEN
-                    v_were := %1$s;
-                    v_was := v_were[1];
-                    PERFORM shardflake_adopt.enter(v_was, v_work);
+                IF TG_OP OPERATOR(pg_catalog.<>) 'INSERT' THEN
+                    IF TG_WHEN OPERATOR(pg_catalog.=) 'BEFORE' THEN
+                        %1$s
+                        %2$s
+                        IF TG_OP OPERATOR(pg_catalog.=) 'DELETE' THEN
+                            RETURN OLD;
+                        ELSIF %3$s THEN
+                            RETURN NEW;
+                        END IF;
+                    ELSIF TG_OP OPERATOR(pg_catalog.=) 'DELETE' THEN
+                        %1$s
+                        %2$s
+                        RETURN NULL;
+                    ELSIF %4$s THEN
+                        RETURN NULL;
+                    END IF;
                 END IF;
-                IF TG_OP <> 'DELETE' THEN
-                    v_are := %2$s;
-                    v_is := v_are[1];
-                END IF;
-                IF cardinality(v_were) > 1 OR cardinality(v_are) > 1 THEN
-                    RAISE EXCEPTION '%%: this transaction still sees a row that another has replaced', v_work USING ERRCODE = '40001', HINT = 'Run it again.';
-                END IF;
-                IF TG_OP = 'DELETE' THEN
-                    RETURN OLD;
-                END IF;
-                PERFORM shardflake_adopt.enter(v_is, v_work);
-                %3$s
+                %5$s
+                %6$s
+                %7$s
                 RETURN NEW;
             END
+            """;
+
+    /**
+     * Enters the shard that a variable has, if it has one, unless that is the one that the transaction has entered last. A setting of another transaction, or
+     * of the session, says nothing.
+     */
+    private static final String ENTER = """
+            IF (pg_catalog.current_setting('shardflake_adopt.entered', true)
+                            OPERATOR(pg_catalog.=) (pg_catalog.txid_current() OPERATOR(pg_catalog.*) %2$s OPERATOR(pg_catalog.+) %1$s)::pg_catalog.text) IS NOT TRUE THEN
+                        PERFORM shardflake_adopt.enter(%1$s, pg_catalog.format('%%s of table %%s.%%s', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME));
+                    END IF;
+            """;
+
+    /**
+     * Finds the shard of a row through its parents: one or none. In {@code REPEATABLE READ}, a parent that another transaction has deleted is still seen
+     * together with the one that has its place.
+     */
+    private static final String FIND_SHARD = """
+            SELECT pg_catalog.min(s.shard), pg_catalog.min(COALESCE(s.shard, -1)) OPERATOR(pg_catalog.<>) pg_catalog.max(COALESCE(s.shard, -1))
+                      INTO %1$s, v_are_many FROM (SELECT %2$s FROM %3$s WHERE %4$s) s (shard);
+                    IF v_are_many THEN
+                        RAISE EXCEPTION '%% of table %%.%%: this transaction still sees a row that another has replaced', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
+                            USING ERRCODE = '40001', HINT = 'Run it again.';
+                    END IF;
             """;
 
     /**
@@ -128,17 +165,18 @@ final class SliceFence {
      * the old slice.
      */
     private static final String KEEP_SLICE = """
-            IF TG_OP = 'UPDATE' AND TG_WHEN = 'BEFORE' AND %s THEN
-                        RAISE EXCEPTION '%% is refused: it takes a row from shard %% to shard %%, and rows of %% follow it', v_work, coalesce(v_was::text, 'none'), coalesce(v_is::text, 'none'), %s
+            IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' AND TG_WHEN OPERATOR(pg_catalog.=) 'BEFORE' AND (%s) THEN
+                        RAISE EXCEPTION '%% of table %%.%% is refused: it takes a row from shard %% to shard %%, and rows of %% follow it',
+                            TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME, COALESCE(v_was::pg_catalog.text, 'none'), COALESCE(v_is::pg_catalog.text, 'none'), %s
                             USING ERRCODE = '55006', HINT = 'The key of a row that others get theirs from cannot change once a shard has left this database. Insert a row with the new key, and delete the old one.';
                     END IF;
             """;
 
     /** Refuses a row whose parent is missing, since there is no slice to lock until its transaction ends. */
     private static final String HAVE_PARENT = """
-            IF TG_WHEN = 'AFTER' AND v_is IS NULL AND ROW(%1$s) IS NOT NULL AND NOT EXISTS (SELECT FROM %2$s p WHERE (%3$s) = (%1$s))
-                       AND EXISTS (SELECT FROM %4$s t WHERE (%5$s) = (%6$s) AND (%7$s) = (%1$s)) THEN
-                        RAISE EXCEPTION '%% is refused: there is no row of %% that it refers to', v_work, %8$s
+            IF TG_WHEN OPERATOR(pg_catalog.=) 'AFTER' AND v_is IS NULL AND ROW(%1$s) IS NOT NULL AND NOT EXISTS (SELECT FROM %2$s p WHERE %3$s)
+                       AND EXISTS (SELECT FROM %4$s t WHERE %5$s AND %6$s) THEN
+                        RAISE EXCEPTION '%% of table %%.%% is refused: there is no row of %% that it refers to', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME, %7$s
                             USING ERRCODE = '23503', HINT = 'Without that row it belongs to no shard. Write that row first, or in the same transaction.';
                     END IF;
             """;
@@ -148,13 +186,12 @@ final class SliceFence {
      * at the end: parents may come later.
      */
     private static final String TRIGGERS = """
-            CREATE OR REPLACE FUNCTION shardflake_adopt.fence_%1$s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-                SET search_path = pg_catalog, pg_temp AS %2$s;
+            CREATE OR REPLACE FUNCTION shardflake_adopt.fence_%1$s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS %2$s;
             DROP TRIGGER IF EXISTS zz_shardflake_adopt_fence ON %3$s;
             DROP TRIGGER IF EXISTS zz_shardflake_adopt_fenced ON %3$s;
             CREATE TRIGGER zz_shardflake_adopt_fence BEFORE INSERT OR UPDATE OR DELETE ON %3$s
                 FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.fence_%1$s();
-            CREATE CONSTRAINT TRIGGER zz_shardflake_adopt_fenced AFTER INSERT OR UPDATE ON %3$s %4$s
+            CREATE CONSTRAINT TRIGGER zz_shardflake_adopt_fenced AFTER INSERT OR UPDATE%4$s ON %3$s %5$s
                 FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.fence_%1$s();
             ALTER TABLE %3$s ENABLE ALWAYS TRIGGER zz_shardflake_adopt_fence;
             ALTER TABLE %3$s ENABLE ALWAYS TRIGGER zz_shardflake_adopt_fenced;
@@ -344,13 +381,14 @@ final class SliceFence {
         }
         String owner = refuseOtherOwner(route);
         new ChangeJournal(connection, table).withLock(() -> {
-            Sql.execute(connection, INSTALL.formatted(adoption.shardCount(), LOCK_CLASS, LOCKS));
+            Sql.execute(connection, INSTALL.formatted(adoption.shardCount(), LOCK_CLASS, LOCKS, SHARDS));
             Sql.execute(
                     connection,
                     TRIGGERS.formatted(
                             adoption.id(),
                             Sql.quote(function(routed)),
                             table.name(),
+                            route.link() == null ? "" : " OR DELETE",
                             route.link() == null ? "" : "DEFERRABLE INITIALLY DEFERRED"));
             if (!owner.isEmpty()) {
                 Sql.execute(
@@ -388,39 +426,55 @@ final class SliceFence {
 
     private static String function(Adopter.Routed routed) {
         Route route = routed.route();
+        Route.Link link = route.link();
         String more = "";
         if (!routed.children().isEmpty()) {
-            String moves = route.link() == null ? "v_is IS DISTINCT FROM v_was" : "v_is <> v_was";
+            String differs = "v_is OPERATOR(pg_catalog.<>) v_was";
             String others = routed.children().stream()
                     .map(child -> child.table().name())
                     .sorted()
                     .collect(joining(", "));
-            more += KEEP_SLICE.formatted(moves, Sql.quote(others));
+            more += KEEP_SLICE.formatted(
+                    link == null ? differs + " OR (v_is IS NULL) OPERATOR(pg_catalog.<>) (v_was IS NULL)" : differs,
+                    Sql.quote(others));
         }
-        Route.Link link = route.link();
         if (link != null) {
             TableFacts table = route.table();
             TableFacts parent = link.parent().table();
             more += HAVE_PARENT.formatted(
                     table.listOf("NEW", link.columns()),
                     parent.own(),
-                    parent.listOf("p", link.to()),
+                    same(parent.listOf("p", link.to()), table.listOf("NEW", link.columns())),
                     table.own(),
-                    table.keyOf("t"),
-                    table.keyOf("NEW"),
-                    table.listOf("t", link.columns()),
+                    same(table.keyOf("t"), table.keyOf("NEW")),
+                    same(table.listOf("t", link.columns()), table.listOf("NEW", link.columns())),
                     Sql.quote(parent.name()));
         }
-        return FUNCTION.formatted(shards(route, "OLD"), shards(route, "NEW"), more);
+        return FUNCTION.formatted(
+                findShard(route, "OLD", "v_was"),
+                ENTER.formatted("v_was", SHARDS),
+                isSame(route),
+                link == null ? isSame(route) : "false",
+                findShard(route, "NEW", "v_is"),
+                ENTER.formatted("v_is", SHARDS),
+                more);
     }
 
-    /**
-     * The SQL for the shards of a given row, found through its parents: one or none. In {@code REPEATABLE READ}, a parent that another
-     * transaction has deleted is still seen together with the one that has its place.
-     */
-    private static String shards(Route route, String row) {
+    private static String same(String values, String others) {
+        return "(%s) OPERATOR(pg_catalog.=) (%s)".formatted(values, others);
+    }
+
+    /** Whether an update leaves the columns that decide about the row's shard. */
+    private static String isSame(Route route) {
+        Route.Link link = route.link();
+        return route.table()
+                .isSame("OLD", "NEW", link == null ? List.of(route.key().key().name()) : link.columns());
+    }
+
+    /** The SQL that assigns the shard of a given row to a variable. */
+    private static String findShard(Route route, String row, String variable) {
         if (route.link() == null) {
-            return "ARRAY[%s]".formatted(route.shard(row));
+            return "%s := %s;".formatted(variable, route.shard(row));
         }
         List<String> parents = new ArrayList<>();
         List<String> conditions = new ArrayList<>();
@@ -431,13 +485,12 @@ final class SliceFence {
             TableFacts parent = link.parent().table();
             String alias = "p" + (parents.size() + 1);
             parents.add("%s %s".formatted(parent.own(), alias));
-            conditions.add("(%s) = (%s)"
-                    .formatted(parent.listOf(alias, link.to()), its.table().listOf(name, link.columns())));
+            conditions.add(same(parent.listOf(alias, link.to()), its.table().listOf(name, link.columns())));
             its = link.parent();
             name = alias;
         }
-        return "(SELECT array_agg(DISTINCT %s) FROM %s WHERE %s)"
-                .formatted(its.shard(name), String.join(", ", parents), String.join(" AND ", conditions));
+        return FIND_SHARD.formatted(
+                variable, its.shard(name), String.join(", ", parents), String.join(" AND ", conditions));
     }
 
     /** Locks a slice for this session: earlier writers have ended, and new ones wait. Returns whether that was so within the time. */

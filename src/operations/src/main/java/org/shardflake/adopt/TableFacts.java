@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
@@ -81,6 +82,9 @@ record TableFacts(
                                           WHERE k.position <= i.indnkeyatts ORDER BY k.position) END
               FROM pg_index i WHERE i.indrelid = CAST(? AS oid) AND i.indisunique AND i.indisvalid
             """;
+
+    /** Types whose equal values are the same, and cheaper to compare than as bytes. */
+    private static final Set<String> PLAIN_TYPES = Set.of("smallint", "integer", "bigint", "uuid");
 
     private record UniqueKey(boolean isPrimary, List<String> columns) {}
 
@@ -207,5 +211,31 @@ record TableFacts(
         return names.stream()
                 .map(name -> row + "." + column(name).orElseThrow().quoted())
                 .collect(Collectors.joining(", "));
+    }
+
+    /**
+     * The SQL for whether columns of two rows have the same values, written in a way that does not depend on the search path: true if they do, and false or
+     * null if they may differ. Types of extensions may have no {@code =}, and others that have it take different texts as equal, so theirs are compared byte by
+     * byte.
+     */
+    String isSame(String row, String other, Collection<String> names) {
+        List<String> plain = new ArrayList<>();
+        List<String> others = new ArrayList<>();
+        for (String name : names) {
+            (PLAIN_TYPES.contains(column(name).orElseThrow().type()) ? plain : others).add(name);
+        }
+        List<String> conditions = new ArrayList<>();
+        for (String name : plain) {
+            Column column = column(name).orElseThrow();
+            String equal = column.notNull()
+                    ? "%1$s.%3$s OPERATOR(pg_catalog.=) %2$s.%3$s"
+                    : "(%1$s.%3$s OPERATOR(pg_catalog.=) %2$s.%3$s OR %1$s.%3$s IS NULL AND %2$s.%3$s IS NULL)";
+            conditions.add(equal.formatted(row, other, column.quoted()));
+        }
+        if (!others.isEmpty()) {
+            conditions.add("ROW(%s)::pg_catalog.record OPERATOR(pg_catalog.*=) ROW(%s)::pg_catalog.record"
+                    .formatted(listOf(row, others), listOf(other, others)));
+        }
+        return String.join(" AND ", conditions);
     }
 }
