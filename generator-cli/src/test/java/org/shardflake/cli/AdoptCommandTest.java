@@ -801,7 +801,8 @@ class AdoptCommandTest {
         assertThat(refused.err())
                 .contains(
                         "shards 0,1 left the old database without the rows of old.likes",
-                        "shardflake adopt run --table old.likes --from %s --finish".formatted(installation.url(OLD)));
+                        "shardflake adopt run --table old.likes --key uid --from %s --finish"
+                                .formatted(installation.url(OLD)));
         installation.execute(OLD, "DELETE FROM old.likes WHERE uid = 8");
         Result finished = run("old.likes", "--key=uid", "--finish", "--yes");
         assertThat(finished.exitCode()).as(finished.toString()).isZero();
