@@ -174,16 +174,29 @@ final class Customers implements AutoCloseable {
 
     /** Ends the threads, and returns their journals. */
     List<ShopJournal> stop() throws InterruptedException {
-        close();
+        end();
         assertThat(threads.awaitTermination(2, TimeUnit.MINUTES)).isTrue();
         check();
         return journals;
     }
 
-    @Override
-    public void close() {
+    private void end() {
         isStopped = true;
         threads.shutdown();
+    }
+
+    /** Waits for calls that run, since the application and the databases are closed next. */
+    @Override
+    public void close() {
+        end();
+        try {
+            if (!threads.awaitTermination(10, TimeUnit.SECONDS)) {
+                threads.shutdownNow();
+            }
+        } catch (InterruptedException e) {
+            threads.shutdownNow();
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Override

@@ -141,19 +141,23 @@ final class ShopAdoption {
             copy(one.table());
         }
         for (Table table : references) {
-            long wanted = rows(old.connect(), table.name().sql());
+            String wanted = rows(old.connect(), table.name().sql());
             for (int server = 0; server < 2; server++) {
                 TestDatabase its = postgres.database(server);
                 assertThat(Poll.everyMillis(20, Duration.ofMinutes(1))
-                                .until(() -> rows(its.connect(), "reference." + table.target()) == wanted))
+                                .until(() -> rows(its.connect(), "reference." + table.target())
+                                        .equals(wanted)))
                         .isTrue();
             }
         }
     }
 
-    private static long rows(Connection connection, String table) throws SQLException {
+    /** The number of rows, and a digest of them as text. */
+    private static String rows(Connection connection, String table) throws SQLException {
         try (connection) {
-            return Sql.number(connection, "SELECT count(*) FROM " + table);
+            return Sql.text(
+                    connection,
+                    "SELECT count(*) || ' ' || md5(string_agg(t::text, ',' ORDER BY t::text)) FROM " + table + " t");
         }
     }
 
