@@ -287,7 +287,7 @@ class ExporterIT {
     private void addAdoption(Map<String, Set<String>> known) throws Exception {
         NoteShards.execute(cluster.server(0), """
                 CREATE SCHEMA shardflake_adopt;
-                CREATE TABLE shardflake_adopt.adoption AS SELECT gen_random_uuid() AS mark, 1 AS id, 'public.old' AS source, 'FOLLOWING' AS state, 7::bigint AS copied_rows;
+                CREATE TABLE shardflake_adopt.adoption AS SELECT gen_random_uuid() AS mark, 1 AS id, 'public.old' AS source, 'FOLLOWING' AS state, 'uid' AS key, 7::bigint AS copied_rows;
                 CREATE TABLE shardflake_adopt.changes_1 AS SELECT now() AS shardflake_at;
                 CREATE TABLE shardflake_adopt.slice AS SELECT 1 AS shard, now() AS over_since;
                 CREATE TABLE public.old ();

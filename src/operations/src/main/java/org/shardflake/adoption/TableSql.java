@@ -478,7 +478,8 @@ final class TableSql {
                 COMMENT ON FUNCTION %1$s() IS 'Gives a row the key of the one that it refers to, since the old table has no such column';
                 CREATE TRIGGER %1$s BEFORE INSERT ON %3$s FOR EACH ROW WHEN (NEW.%4$s IS NULL) EXECUTE FUNCTION %1$s();
                 """.formatted(function, SqlText.body(body), target(), key)
-                + changedKey(step, written(SqlText.shortened(name + "_changed")), function);
+                + changedKey(step, written(SqlText.shortened(name + "_changed")), function)
+                + followedKey(step, parent, written(SqlText.shortened(name + "_follows")));
     }
 
     /** The trigger that changes the key with the columns that lead to it; empty if one of these is generated, which no BEFORE trigger sees. */
@@ -498,6 +499,30 @@ final class TableSql {
                         row("NEW", step.columns()),
                         row("OLD", step.columns()),
                         function);
+    }
+
+    /** The trigger of the table above that changes the key with its own; rows to which the application has given another keep that. */
+    private String followedKey(AdoptionPlan.Step step, AdoptionPlan.Table parent, String name) {
+        List<String> deciding = new ArrayList<>(List.of(String.valueOf(parent.shardKey())));
+        if (parent.add() != null) {
+            deciding.addAll(parent.path().get(0).columns());
+        }
+        String key = written(String.valueOf(plan.add()));
+        String parents = written(String.valueOf(parent.shardKey()));
+        String body = """
+
+                BEGIN
+                    UPDATE %s c SET %s = NEW.%s WHERE (%s) = (%s) AND c.%s = OLD.%s;
+                    RETURN NULL;
+                END
+                """.formatted(
+                        target(), key, parents, row("c", step.columns()), row("NEW", step.toColumns()), key, parents);
+        return """
+                CREATE FUNCTION %1$s() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS %2$s;
+                COMMENT ON FUNCTION %1$s() IS 'Gives rows the new key of the one that they refer to, since the old table has no such column';
+                CREATE TRIGGER %1$s AFTER UPDATE OF %3$s ON %4$s FOR EACH ROW
+                    WHEN (NEW.%5$s IS DISTINCT FROM OLD.%5$s) EXECUTE FUNCTION %1$s();
+                """.formatted(name, SqlText.body(body), written(deciding), written(parent.target()), parents);
     }
 
     private String row(String of, List<String> columns) {

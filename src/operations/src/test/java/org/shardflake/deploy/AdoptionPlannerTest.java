@@ -322,6 +322,10 @@ class AdoptionPlannerTest {
                     .isEqualTo("(2026-01-02,1,7)");
             assertThatThrownBy(() -> Sql.execute(shards, "UPDATE shard_0003.\"Bill\" SET pet = 3"))
                     .hasMessageContaining("null value in column");
+            Sql.execute(shards, "UPDATE shard_0003.pet SET \"the person\" = 11 WHERE id = 1");
+            assertThat(Sql.text(shards, "SELECT string_agg(v::text, ' ' ORDER BY v) FROM shard_0003.visit v"))
+                    .isEqualTo("(2026-01-01,1,11) (2026-01-01,2,11) (2026-01-02,1,11)");
+            assertThat(Sql.text(shards, BILL)).isEqualTo("(5,2026-01-01,1,11)");
             // The application changes the key, too.
             Sql.execute(shards, "UPDATE shard_0003.\"Bill\" SET pet = 2, \"the person\" = 15");
             assertThat(Sql.text(shards, BILL)).isEqualTo("(5,2026-01-01,2,15)");
