@@ -542,7 +542,11 @@ public final class DatabaseAdopter implements AutoCloseable {
             try {
                 onAll(begun, Adopter::checkReopen);
             } catch (SQLException | RuntimeException e) {
-                onAll(begun, Adopter::leaveFinished);
+                try {
+                    onAll(begun, Adopter::leaveFinished);
+                } catch (SQLException | RuntimeException another) {
+                    e.addSuppressed(another);
+                }
                 throw e;
             }
             onAll(begun, Adopter::openAgain);

@@ -482,7 +482,10 @@ final class TableSql {
                 + followedKey(step, parent, written(SqlText.shortened(name + "_follows")));
     }
 
-    /** The trigger that changes the key with the columns that lead to it; empty if one of these is generated, which no BEFORE trigger sees. */
+    /**
+     * The trigger that changes the key with the columns that lead to it; empty if one of these is generated, which no BEFORE trigger sees. A row that refers
+     * to none any more, as after ON DELETE SET NULL, keeps its key.
+     */
     private String changedKey(AdoptionPlan.Step step, String name, String function) {
         if (step.columns().stream()
                 .anyMatch(column -> !source.column(column).generated().isEmpty())) {
@@ -490,7 +493,7 @@ final class TableSql {
         }
         return """
                 CREATE TRIGGER %1$s BEFORE UPDATE OF %2$s ON %3$s FOR EACH ROW
-                    WHEN (NEW.%4$s IS NOT DISTINCT FROM OLD.%4$s AND ROW(%5$s) IS DISTINCT FROM ROW(%6$s)) EXECUTE FUNCTION %7$s();
+                    WHEN (ROW(%5$s) IS NOT NULL AND NEW.%4$s IS NOT DISTINCT FROM OLD.%4$s AND ROW(%5$s) IS DISTINCT FROM ROW(%6$s)) EXECUTE FUNCTION %7$s();
                 """.formatted(
                         name,
                         written(step.columns()),
@@ -519,7 +522,7 @@ final class TableSql {
                         target(), key, parents, row("c", step.columns()), row("NEW", step.toColumns()), key, parents);
         return """
                 CREATE FUNCTION %1$s() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS %2$s;
-                COMMENT ON FUNCTION %1$s() IS 'Gives rows the new key of the one that they refer to, since the old table has no such column';
+                COMMENT ON FUNCTION %1$s() IS 'Gives rows the new key of the one that they refer to, since the old table has no such column. Drop it with that table';
                 CREATE TRIGGER %1$s AFTER UPDATE OF %3$s ON %4$s FOR EACH ROW
                     WHEN (NEW.%5$s IS DISTINCT FROM OLD.%5$s) EXECUTE FUNCTION %1$s();
                 """.formatted(name, SqlText.body(body), written(deciding), written(parent.target()), parents);

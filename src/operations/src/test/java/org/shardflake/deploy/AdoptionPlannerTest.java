@@ -299,6 +299,7 @@ class AdoptionPlannerTest {
                 CREATE TABLE pet (id bigint PRIMARY KEY, "the person" bigint NOT NULL REFERENCES person);
                 CREATE TABLE visit ("on" date, pet bigint REFERENCES pet, PRIMARY KEY ("on", pet));
                 CREATE TABLE "Bill" (number integer PRIMARY KEY, day date NOT NULL, pet bigint NOT NULL, FOREIGN KEY (day, pet) REFERENCES visit);
+                CREATE TABLE note (id bigint PRIMARY KEY, pet bigint REFERENCES pet ON DELETE SET NULL);
                 CREATE TABLE tag (id bigint PRIMARY KEY, pet bigint NOT NULL GENERATED ALWAYS AS (id / 10) STORED REFERENCES pet);
                 """, "shard_0003.person.id");
         try (Connection shards = postgres.database(0).connect()) {
@@ -326,6 +327,13 @@ class AdoptionPlannerTest {
             assertThat(Sql.text(shards, "SELECT string_agg(v::text, ' ' ORDER BY v) FROM shard_0003.visit v"))
                     .isEqualTo("(2026-01-01,1,11) (2026-01-01,2,11) (2026-01-02,1,11)");
             assertThat(Sql.text(shards, BILL)).isEqualTo("(5,2026-01-01,1,11)");
+            Sql.execute(shards, """
+                    INSERT INTO shard_0003.pet VALUES (3, 7);
+                    INSERT INTO shard_0003.note VALUES (1, 3);
+                    DELETE FROM shard_0003.pet WHERE id = 3
+                    """);
+            assertThat(Sql.text(shards, "SELECT n::text FROM shard_0003.note n"))
+                    .isEqualTo("(1,,7)");
             // The application changes the key, too.
             Sql.execute(shards, "UPDATE shard_0003.\"Bill\" SET pet = 2, \"the person\" = 15");
             assertThat(Sql.text(shards, BILL)).isEqualTo("(5,2026-01-01,2,15)");
