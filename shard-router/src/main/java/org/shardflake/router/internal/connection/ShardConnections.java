@@ -65,6 +65,8 @@ public final class ShardConnections implements AutoCloseable {
     /** The time for which a connection that could not be opened is left to HikariCP while others are open. */
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    private static final String NOT_SUPPORTED = "0A000";
+
     private static final int HOMES = 0x9E3779B9; // 2^32 by the golden ratio: evens out runs and regular gaps.
     private static final int SECOND_HOMES = 0x85EBCA6B;
 
@@ -183,7 +185,7 @@ public final class ShardConnections implements AutoCloseable {
         this.scheduler = config.getScheduledExecutor() == null ? scheduler(config.getPoolName()) : null;
         try {
             for (int i = 0; i < config.getMaximumPoolSize(); i++) {
-                slots.add(new Slot(new HikariPool(one(config, i))));
+                slots.add(new Slot(one(config, i)));
             }
         } catch (RuntimeException e) {
             close();
@@ -248,7 +250,7 @@ public final class ShardConnections implements AutoCloseable {
         /** Closes the leased connection itself. Another will replace it. */
         public void evict() {
             isEvicted = true;
-            slot.pool.evictConnection(connection);
+            slot.pool().evictConnection(connection);
         }
 
         /**
@@ -270,7 +272,7 @@ public final class ShardConnections implements AutoCloseable {
                 }
             } finally {
                 if (!isKept) { // Not before the close, in which HikariCP resets its settings.
-                    slot.pool.evictConnection(connection);
+                    slot.pool().evictConnection(connection);
                 }
                 release(slot);
             }
@@ -300,11 +302,17 @@ public final class ShardConnections implements AutoCloseable {
             Slot slot = take(shard, start);
             boolean isLent = false;
             try {
-                Loan loan = new Loan(slot, slot.pool.getConnection(patience(start)));
+                Loan loan = new Loan(slot, slot.pool().getConnection(patience(start)));
                 connected(loan, shard);
                 isLent = true;
                 return loan;
             } catch (SQLTransientConnectionException e) {
+                if (isBroken(e)) {
+                    slot.renew();
+                    if (closed) {
+                        shutDown(slot.pool()); // It may have come after those that were closed.
+                    }
+                }
                 if (System.nanoTime() - start >= timeoutNanos) {
                     throw e;
                 }
@@ -315,6 +323,19 @@ public final class ShardConnections implements AutoCloseable {
                 }
             }
         }
+    }
+
+    /**
+     * Whether HikariCP can open no connection any more. If the first one is lost while its isolation level is read, HikariCP sets -1 on all later ones, which
+     * the driver does not support (HikariCP issue 1944).
+     */
+    private static boolean isBroken(SQLException failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SQLException its && NOT_SUPPORTED.equals(its.getSQLState())) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** The time to wait for a connection to open, in milliseconds; short if others are open, since one of them may come back sooner. */
@@ -501,7 +522,7 @@ public final class ShardConnections implements AutoCloseable {
     }
 
     private int sum(ToIntFunction<HikariPool> number) {
-        return slots.stream().map(slot -> slot.pool).mapToInt(number).sum();
+        return slots.stream().map(Slot::pool).mapToInt(number).sum();
     }
 
     public boolean isClosed() {
@@ -520,7 +541,7 @@ public final class ShardConnections implements AutoCloseable {
         }
         // Each may take some seconds if the server hangs.
         List<Thread> closing = slots.stream()
-                .map(slot -> new Thread(() -> shutDown(slot.pool), "shardflake-close"))
+                .map(slot -> new Thread(() -> shutDown(slot.pool()), "shardflake-close"))
                 .toList();
         closing.forEach(Thread::start);
         try {
@@ -535,7 +556,7 @@ public final class ShardConnections implements AutoCloseable {
         }
     }
 
-    private static void shutDown(HikariPool pool) {
+    static void shutDown(HikariPool pool) {
         try {
             pool.shutdown();
         } catch (InterruptedException e) {

@@ -4,6 +4,7 @@
  */
 package org.shardflake.router.internal.connection;
 
+import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.pool.HikariPool;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -20,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Slot {
 
-    final HikariPool pool;
+    private final HikariConfig config;
+    private volatile HikariPool pool;
     private boolean isLent;
     private long lentAt;
     private long failedAt = System.nanoTime() - TimeUnit.DAYS.toNanos(1);
@@ -33,8 +35,22 @@ final class Slot {
     /** The shards that each query over many shards has read. */
     private final Map<String, BitSet> read = new HashMap<>();
 
-    Slot(HikariPool pool) {
-        this.pool = pool;
+    Slot(HikariConfig config) {
+        this.config = config;
+        this.pool = new HikariPool(config);
+    }
+
+    HikariPool pool() {
+        return pool;
+    }
+
+    /** Replaces a pool that has no connection and cannot open one. */
+    void renew() {
+        ShardConnections.shutDown(pool);
+        HikariConfig again = new HikariConfig();
+        config.copyStateTo(again);
+        again.setInitializationFailTimeout(-1); // The server may not answer now.
+        pool = new HikariPool(again);
     }
 
     boolean isConnected() {

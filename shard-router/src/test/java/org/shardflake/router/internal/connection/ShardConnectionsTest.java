@@ -31,6 +31,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.cluster.PostgresExtension;
 
 @Timeout(60)
@@ -199,6 +200,34 @@ class ShardConnectionsTest {
             only.giveBack(true);
             assertThat(connections.active()).isZero();
             use(connections, 2);
+        }
+    }
+
+    /** HikariCP alone would never open another connection: it has not read the isolation level, and takes it for known. */
+    @Test
+    void aConnectionThatIsLostWhileItIsSetUpIsFollowedByAnother() throws Exception {
+        AtomicInteger opened = new AtomicInteger();
+        PGSimpleDataSource source = new PGSimpleDataSource() {
+            @Override
+            public Connection getConnection(String user, String password) throws SQLException {
+                Connection connection = super.getConnection(user, password);
+                if (opened.getAndIncrement() == 0) {
+                    try (Connection admin = postgres.database(0).connect();
+                            Statement statement = admin.createStatement()) {
+                        statement.execute("SELECT pg_terminate_backend(%s, 10000)".formatted(pid(connection)));
+                    }
+                }
+                return connection;
+            }
+        };
+        source.setUrl(postgres.database(0).jdbcUrl());
+        HikariConfig config = config(1, 1000);
+        config.setJdbcUrl(null);
+        config.setDataSource(source);
+        config.setMinimumIdle(0);
+        try (ShardConnections connections = new ShardConnections(config, true)) {
+            assertThatThrownBy(() -> use(connections, 1)).isInstanceOf(SQLException.class);
+            use(connections, 1);
         }
     }
 
