@@ -54,7 +54,7 @@ class AdoptCommandTest {
             CREATE TABLE likes (photo_id bigint REFERENCES photo (id), uid bigint, at timestamptz NOT NULL, PRIMARY KEY (uid, photo_id));
             """;
 
-    /** What an early version made for a table: without plans, shards that leave by themselves, partitions, and times of changes. */
+    /** The records that an early version kept of an adoption. It had no plans, and let no single shards leave. */
     private static final String OLDER_ADOPTION = """
             CREATE SCHEMA shardflake_adopt;
             CREATE TABLE shardflake_adopt.adoption (

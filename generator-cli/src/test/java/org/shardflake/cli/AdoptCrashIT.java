@@ -7,7 +7,6 @@ package org.shardflake.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -26,7 +25,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
-import org.shardflake.adoption.AdoptionPlanFile;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.PostgresServer;
@@ -58,13 +56,8 @@ class AdoptCrashIT {
 
     @BeforeEach
     void begin() throws SQLException, IOException {
-        if (!postgres.restore("slices")) {
-            AdoptSlicesTest.install(installation, directory);
-            postgres.save("slices");
-        }
-        Path file = Files.writeString(
-                directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
-        plan = "--plan=" + file;
+        AdoptSlicesTest.begin(postgres, installation, directory);
+        plan = "--plan=" + AdoptSlicesTest.plan(directory);
     }
 
     /** The process that is killed while a command runs: the command, or a server, by its number. */

@@ -7,7 +7,6 @@ package org.shardflake.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -28,7 +27,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
-import org.shardflake.adoption.AdoptionPlanFile;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresExtension;
@@ -66,13 +64,8 @@ class AdoptFailoverIT {
 
     @BeforeEach
     void begin() throws SQLException, IOException {
-        if (!postgres.restore("slices")) {
-            AdoptSlicesTest.install(installation, directory);
-            postgres.save("slices");
-        }
-        Path file = Files.writeString(
-                directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
-        plan = "--plan=" + file;
+        AdoptSlicesTest.begin(postgres, installation, directory);
+        plan = "--plan=" + AdoptSlicesTest.plan(directory);
         cluster = PostgresCluster.builder()
                 .provider(PostgresProvider.EMBEDDED)
                 .servers(1)
@@ -206,7 +199,7 @@ class AdoptFailoverIT {
         assertThat(hit).isPositive();
     }
 
-    /** What the standby has not got is lost for the old database, and the shards may have it. Nothing leaves before they are the same. */
+    /** The old database loses the changes that had not reached the standby, but the shards may have them. No shard leaves until the two agree. */
     @Test
     @Timeout(value = 5, unit = TimeUnit.MINUTES)
     void whatAStandbyThatLagsHasLostIsNamed() throws SQLException {

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -39,7 +38,6 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.adopt.AdoptListener;
 import org.shardflake.adopt.AdoptRefusedException;
 import org.shardflake.adopt.DatabaseAdopter;
-import org.shardflake.adoption.AdoptionPlanFile;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Poll;
@@ -71,10 +69,7 @@ class AdoptReverseTest {
 
     @BeforeEach
     void begin() throws SQLException, IOException {
-        if (!postgres.restore("slices")) {
-            AdoptSlicesTest.install(installation, directory);
-            postgres.save("slices");
-        }
+        AdoptSlicesTest.begin(postgres, installation, directory);
     }
 
     private void cutOver(ShardSet shards) {
@@ -581,8 +576,7 @@ class AdoptReverseTest {
     }
 
     private String[] options() throws IOException {
-        Path plan = Files.writeString(
-                directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
+        Path plan = AdoptSlicesTest.plan(directory);
         return new String[] {"--plan=" + plan, "--from=" + installation.url(OLD), "--yes"};
     }
 

@@ -83,15 +83,26 @@ class AdoptSlicesTest {
 
     @BeforeEach
     void begin() throws SQLException, IOException {
-        if (postgres.restore("slices")) {
-            return;
+        begin(postgres, installation, directory);
+    }
+
+    /** Begins a test with the old tables, and empty ones in the shards. */
+    static void begin(PostgresExtension postgres, CliInstallation installation, Path directory)
+            throws SQLException, IOException {
+        if (!postgres.restore("slices")) {
+            install(installation, directory);
+            postgres.save("slices");
         }
-        install(installation, directory);
-        postgres.save("slices");
+    }
+
+    /** Writes the plan of these tables. */
+    static Path plan(Path directory) throws IOException {
+        return Files.writeString(
+                directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
     }
 
     /** Creates the old tables, and empty ones in the shards. */
-    static void install(CliInstallation installation, Path directory) throws SQLException, IOException {
+    private static void install(CliInstallation installation, Path directory) throws SQLException, IOException {
         if (installation.take("old tables")) {
             return;
         }
@@ -304,7 +315,7 @@ class AdoptSlicesTest {
                 .hasMessageContaining("shards 3,5 have left the old database");
     }
 
-    /** What a transaction knows of a shard that it has entered ends with its hold on the shard. */
+    /** A transaction remembers which shard it has entered only for as long as it keeps the shard from leaving. */
     @Test
     void aSessionThatHasWrittenIsRefusedOnceTheShardHasLeft() throws SQLException {
         cutOver(ShardSet.of());
@@ -669,8 +680,7 @@ class AdoptSlicesTest {
     @Test
     @Tag("full")
     void aShareOfTheShardsLeavesByTheCommand() throws IOException, SQLException {
-        Path plan = Files.writeString(
-                directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
+        Path plan = plan(directory);
 
         refusesToRehearse(plan, " is not being adopted"); // whichever table is looked at first
         try (DatabaseAdopter adopter = adopter(AdoptListener.NONE)) {
@@ -796,8 +806,7 @@ class AdoptSlicesTest {
     }
 
     private Process startRehearsal() throws IOException {
-        Path plan = Files.writeString(
-                directory.resolve("adoption.yaml"), AdoptionPlanFile.format(DatabaseAdopterTest.plan("id")));
+        Path plan = plan(directory);
         return start(
                 installation,
                 directory.resolve("rehearsal.log"),

@@ -141,11 +141,7 @@ class DatabaseAdopterTest {
 
     @BeforeEach
     void begin() throws SQLException, IOException {
-        if (postgres.restore("shop")) {
-            return;
-        }
-        AdoptSlicesTest.install(installation, directory);
-        postgres.save("shop");
+        AdoptSlicesTest.begin(postgres, installation, directory);
     }
 
     private DatabaseAdopter adopter(int batch, AdoptListener listener) {

@@ -71,10 +71,7 @@ class OldDatabaseTest {
 
     @BeforeEach
     void begin() throws SQLException, IOException {
-        if (!postgres.restore("slices")) {
-            AdoptSlicesTest.install(installation, directory);
-            postgres.save("slices");
-        }
+        AdoptSlicesTest.begin(postgres, installation, directory);
     }
 
     private static void cutOver(ShardSet shards) {

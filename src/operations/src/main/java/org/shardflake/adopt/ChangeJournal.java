@@ -65,8 +65,7 @@ final class ChangeJournal {
 
     /**
      * Records the old row, and also the new one if its key or shard differs. PostgreSQL prepares each expression once a transaction, which costs more than
-     * to evaluate it, so the most frequent case has a single
-     * condition and a single INSERT.
+     * evaluating it, so the most frequent case has a single condition and a single INSERT.
      */
     private static final String NOTE = """
             BEGIN

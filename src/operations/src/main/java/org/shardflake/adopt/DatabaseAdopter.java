@@ -451,17 +451,18 @@ public final class DatabaseAdopter implements AutoCloseable {
         return Sql.translating(() -> {
             lock();
             onAll(tables, Adopter::checkCopied);
-            bringOver(unfinished());
+            List<Routes.Placed> followed = unfinished();
+            bringOver(followed);
             Map<String, SliceComparison> comparisons = new ConcurrentHashMap<>();
             AtomicInteger suspects = new AtomicInteger();
             tables.forEach(table -> comparisons.put(table.name(), new SliceComparison(suspects)));
             List<Routes.Placed> left = tables;
             for (int search = 0; search < SEARCHES && !left.isEmpty(); search++) {
                 onAll(left, adopter -> adopter.search(Objects.requireNonNull(comparisons.get(adopter.name()))));
-                decide(comparisons);
+                decide(comparisons, followed);
                 left = some(comparisons, SliceComparison::isUnfinished);
             }
-            bringOver(unfinished()); // Rows whose parents came later than they have their shards now.
+            bringOver(followed); // Rows whose parents came later than they have their shards now.
             Map<String, List<String>> withoutShard = new ConcurrentHashMap<>();
             onAll(tables, adopter -> withoutShard.put(adopter.name(), adopter.waiting(WITHOUT_SHARD)));
             return tables.stream()
@@ -515,10 +516,10 @@ public final class DatabaseAdopter implements AutoCloseable {
     }
 
     /** Rechecks rows that may differ until all are decided or some have changed every time. */
-    private void decide(Map<String, SliceComparison> comparisons) throws SQLException {
+    private void decide(Map<String, SliceComparison> comparisons, List<Routes.Placed> followed) throws SQLException {
         List<Routes.Placed> doubtful = some(comparisons, SliceComparison::isDoubtful);
         for (int look = 0; look < LOOKS && !doubtful.isEmpty(); look++) {
-            bringOver(unfinished());
+            bringOver(followed);
             onAll(doubtful, adopter -> adopter.check(Objects.requireNonNull(comparisons.get(adopter.name()))));
             doubtful = some(comparisons, SliceComparison::isDoubtful);
         }

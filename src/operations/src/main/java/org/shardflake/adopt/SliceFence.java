@@ -39,7 +39,7 @@ final class SliceFence {
      */
     private static final int LOCKS = 256;
 
-    /** As many shards as there may be: the setting has a transaction's number times this, plus the shard. */
+    /** The most shards that an installation can have. The setting holds the transaction's number times this, plus the shard. */
     private static final int SHARDS = IdLayout.MAX_SHARD + 1;
 
     /** The first key of the advisory locks, an arbitrary number. */
@@ -121,17 +121,14 @@ final class SliceFence {
                         ELSIF %3$s THEN
                             RETURN NEW;
                         END IF;
-                    ELSIF TG_OP OPERATOR(pg_catalog.=) 'DELETE' THEN
-                        %1$s
-                        %2$s
-                        RETURN NULL;
                     ELSIF %4$s THEN
+                        %5$s
                         RETURN NULL;
                     END IF;
                 END IF;
-                %5$s
                 %6$s
                 %7$s
+                %8$s
                 RETURN NEW;
             END
             """;
@@ -176,7 +173,7 @@ final class SliceFence {
     private static final String HAVE_PARENT = """
             IF TG_WHEN OPERATOR(pg_catalog.=) 'AFTER' AND v_is IS NULL AND ROW(%1$s) IS NOT NULL AND NOT EXISTS (SELECT FROM %2$s p WHERE %3$s)
                        AND EXISTS (SELECT FROM %4$s t WHERE %5$s AND %6$s) THEN
-                        RAISE EXCEPTION '%% of table %%.%% is refused: there is no row of %% that it refers to', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME, %7$s
+                        RAISE EXCEPTION '%% of table %%.%% is refused: the row of %% that it refers to does not exist', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME, %7$s
                             USING ERRCODE = '23503', HINT = 'Without that row it belongs to no shard. Write that row first, or in the same transaction.';
                     END IF;
             """;
@@ -450,11 +447,14 @@ final class SliceFence {
                     same(table.listOf("t", link.columns()), table.listOf("NEW", link.columns())),
                     Sql.quote(parent.name()));
         }
+        String findOld = findShard(route, "OLD", "v_was");
+        String enterOld = ENTER.formatted("v_was", SHARDS);
         return FUNCTION.formatted(
-                findShard(route, "OLD", "v_was"),
-                ENTER.formatted("v_was", SHARDS),
+                findOld,
+                enterOld,
                 isSame(route),
-                link == null ? isSame(route) : "false",
+                link == null ? isSame(route) : "TG_OP OPERATOR(pg_catalog.=) 'DELETE'",
+                link == null ? "" : findOld + enterOld,
                 findShard(route, "NEW", "v_is"),
                 ENTER.formatted("v_is", SHARDS),
                 more);

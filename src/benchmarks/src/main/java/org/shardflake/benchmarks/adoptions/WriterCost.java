@@ -52,7 +52,7 @@ public final class WriterCost implements AutoCloseable {
     private static final String WITHOUT_JOURNAL =
             "DROP TRIGGER shardflake_adopt_note ON shop.followed; DROP TRIGGER shardflake_adopt_note ON shop.line";
 
-    /** What is done to a database before its writers are measured. */
+    /** Prepares a database before its writers are measured. */
     @FunctionalInterface
     private interface Preparation {
         void prepare(SourceDatabase database) throws Exception;

@@ -14,7 +14,7 @@ import org.shardflake.server.ServerUrl;
 final class OldShop implements AutoCloseable {
 
     static final int SHARDS = 20;
-    /** So many that the application's own tests have a user in each shard. */
+    /** Enough for the application's own tests to have a user in each shard. */
     static final int USERS = Customers.PARTS * SHARDS;
 
     static final String SCHEMA = "shop";

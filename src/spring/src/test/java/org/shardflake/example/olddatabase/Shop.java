@@ -18,7 +18,7 @@ import org.shardflake.spring.OnShard;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.transaction.annotation.Transactional;
 
-/** What users do, by JPA, jOOQ and JDBC. The SQL is the same in the old database and in the shards. */
+/** The services of the application, written with JPA, jOOQ and JDBC. Their SQL is the same for the old database and for the shards. */
 @OnShard("#user")
 @Transactional
 class Shop {

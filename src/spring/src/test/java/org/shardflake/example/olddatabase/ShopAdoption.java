@@ -49,7 +49,7 @@ import org.shardflake.lookup.LookupPlan;
 import org.shardflake.lookup.LookupTables;
 import org.shardflake.server.ServerUrl;
 
-/** What the team of the shop does, in place of the commands that do the same. */
+/** The steps of the adoption, by the Java API that the commands of {@code adopt} call. */
 final class ShopAdoption {
 
     /** A statement of each kind. */

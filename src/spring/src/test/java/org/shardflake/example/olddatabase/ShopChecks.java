@@ -14,7 +14,7 @@ import org.shardflake.example.olddatabase.ShopJournal.Account;
 import org.springframework.context.ApplicationContext;
 import org.springframework.dao.DuplicateKeyException;
 
-/** The shop's own tests, which run in every state of the adoption with the users of one part, of which some are in each shard. */
+/** The application's own tests. They run in every state of the adoption, for one part of the users, which has some in each shard. */
 final class ShopChecks {
 
     private final ShopJournal journal;

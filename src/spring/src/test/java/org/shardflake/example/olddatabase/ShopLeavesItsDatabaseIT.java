@@ -107,7 +107,7 @@ class ShopLeavesItsDatabaseIT {
         usersAreFoundByLookup(journals);
     }
 
-    /** Has the threads go on for a while, and runs the application's own tests. */
+    /** Lets the threads write for a while, then runs the application's own tests. */
     private void pass(String state) throws SQLException {
         customers.awaitMore(WRITES / 2);
         checks.pass(application, state.replace(' ', '.'));
