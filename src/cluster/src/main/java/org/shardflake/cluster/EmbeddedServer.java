@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /** A server on this machine, controlled through {@code pg_ctl}; as a daemon, it is not reached by Ctrl-C in the terminal. */
@@ -115,16 +116,8 @@ class EmbeddedServer extends ClusterServer {
     public synchronized void kill() {
         ProcessHandle postmaster = running();
         kill("STOP", postmaster); // It starts no more processes.
-        List<ProcessHandle> all =
-                Stream.concat(postmaster.descendants(), Stream.of(postmaster)).toList();
-        all.forEach(ProcessHandle::destroyForcibly);
-        long deadline = System.nanoTime() + TIMEOUT.toNanos();
-        while (all.stream().anyMatch(EmbeddedServer::isRunning)) {
-            if (System.nanoTime() > deadline) {
-                throw new PostgresClusterException(this + " does not end");
-            }
-            LockSupport.parkNanos(Duration.ofMillis(1).toNanos());
-        }
+        killAll(postmaster::descendants);
+        killAll(() -> Stream.of(postmaster));
         try {
             // PostgreSQL takes a process that has ended, but whose parent has not asked for its end, for a running
             // server.
@@ -134,9 +127,36 @@ class EmbeddedServer extends ClusterServer {
         }
     }
 
-    /** Whether a process is more than an entry that its parent has yet to remove. */
+    /** Kills processes until all have ended, also those that the others start until then. */
+    private void killAll(Supplier<Stream<ProcessHandle>> processes) {
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
+        while (true) {
+            List<ProcessHandle> running =
+                    processes.get().filter(EmbeddedServer::isRunning).toList();
+            if (running.isEmpty()) {
+                return;
+            }
+            if (System.nanoTime() > deadline) {
+                throw new PostgresClusterException(this + " does not end");
+            }
+            running.forEach(ProcessHandle::destroyForcibly);
+            LockSupport.parkNanos(Duration.ofMillis(1).toNanos());
+        }
+    }
+
+    /**
+     * Whether a process is more than an entry that its parent has yet to remove. A process that is ending counts as running, since it is still
+     * attached to the server's shared memory, and no server starts beside it.
+     */
     private static boolean isRunning(ProcessHandle process) {
-        return process.info().command().isPresent();
+        try {
+            String status = Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat"));
+            // "PID (command) STATE ...", where Z is a zombie and X a dead process.
+            return "ZX".indexOf(status.charAt(status.lastIndexOf(')') + 2)) < 0;
+        } catch (IOException e) {
+            // It has ended, or this system has no /proc.
+            return process.info().command().isPresent();
+        }
     }
 
     @Override
