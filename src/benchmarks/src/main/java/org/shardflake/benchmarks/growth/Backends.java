@@ -33,7 +33,7 @@ final class Backends {
         List<Long> pids = new ArrayList<>();
         try (Statement statement = observer.createStatement();
                 ResultSet row = statement.executeQuery(
-                        "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")) {
+                        "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND application_name NOT LIKE 'shardflake %'")) {
             while (row.next()) {
                 pids.add(row.getLong(1));
             }
@@ -41,7 +41,10 @@ final class Backends {
         return pids;
     }
 
-    /** The memory of the largest that it shares with no other process, in MB. */
+    /**
+     * The private memory of the largest, in MB. Without shared buffers, and so without those that it alone has touched, which Linux counts as private
+     * to it.
+     */
     double largest() throws SQLException {
         double largest = 0;
         for (long pid : pids()) {
@@ -53,7 +56,7 @@ final class Backends {
     private static double privateMegabytes(long pid) {
         try {
             return Files.readAllLines(Path.of("/proc", String.valueOf(pid), "smaps_rollup")).stream()
-                            .filter(line -> line.startsWith("Private_Clean") || line.startsWith("Private_Dirty"))
+                            .filter(line -> line.startsWith("Pss_Anon"))
                             .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", "")))
                             .sum()
                     / 1024.0;

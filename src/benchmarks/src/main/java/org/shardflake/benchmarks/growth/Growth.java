@@ -156,17 +156,15 @@ public final class Growth {
             double altered = installation.deploy(changelog + change("column", "ALTER TABLE t0 ADD COLUMN note text"));
             double vacuumed = seconds(() -> Sql.execute(observer, "VACUUM ANALYZE"));
             installation.checkpoint();
-            ShardLoad load =
-                    new ShardLoad(() -> installation.router(base.connections()), observer, size.tables(), "uid");
+            ShardLoad load = new ShardLoad(
+                    () -> installation.router(base.connections()),
+                    observer,
+                    size.tables(),
+                    sizes.warmUp(),
+                    sizes.seconds());
             List<ShardLoad.Figures> loads = new ArrayList<>();
             for (int threads : size.threads()) {
-                loads.add(load.run(
-                        ShardLoad.uniform(size.shards()),
-                        size.shards(),
-                        threads,
-                        sizes.warmUp(),
-                        sizes.seconds(),
-                        false));
+                loads.add(load.run(ShardLoad.uniform(size.shards()), size.shards(), threads, false));
             }
             List<Double> commands = new ArrayList<>();
             for (List<String> command : COMMANDS) {
@@ -217,7 +215,8 @@ public final class Growth {
         }
     }
 
-    private static String changelog(int tables) {
+    /** A changelog of tables {@code t0} and up, each with three indexes and some rows. */
+    static String changelog(int tables) {
         StringBuilder changelog = new StringBuilder("databaseChangeLog:\n");
         for (int table = 0; table < tables; table++) {
             changelog.append(change(

@@ -4,9 +4,12 @@
  */
 package org.shardflake.benchmarks.growth;
 
+import java.sql.Connection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntSupplier;
+import org.shardflake.ShardSet;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Machine;
@@ -14,87 +17,132 @@ import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Target;
 import org.shardflake.cluster.PostgresCluster;
-import org.shardflake.cluster.PostgresProvider;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.Mover;
 
 /** A router over many shards of one server, compared with the same router over one of them. */
 public final class ManyShards {
 
-    private final ShardLoad load;
-    private final int warmUp;
-    private final int seconds;
-    private final List<List<String>> rows = new ArrayList<>();
+    private static final int TABLES = 10;
 
-    private ManyShards(ShardLoad load, int warmUp, int seconds) {
-        this.load = load;
-        this.warmUp = warmUp;
-        this.seconds = seconds;
+    private final BenchmarkInstallation installation;
+    private final Sizes sizes;
+    private final ShardLoad load;
+    private final ShardLoad withoutHomes;
+    private final List<List<String>> rows = new ArrayList<>();
+    private final List<List<String>> moving = new ArrayList<>();
+    private final List<Target> targets = new ArrayList<>();
+
+    /** The amounts to measure, from system properties {@code many.*}. */
+    private record Sizes(int shards, int threads, int connections, int warmUp, int seconds, int moves) {}
+
+    private ManyShards(BenchmarkInstallation installation, Connection observer, Sizes sizes) {
+        this.installation = installation;
+        this.sizes = sizes;
+        this.load = new ShardLoad(
+                () -> installation.router(sizes.connections()), observer, TABLES, sizes.warmUp(), sizes.seconds());
+        this.withoutHomes = new ShardLoad(
+                () -> installation.routerWithoutHomes(sizes.connections()),
+                observer,
+                TABLES,
+                sizes.warmUp(),
+                sizes.seconds());
     }
 
     /** Measures, and writes the page {@code shards.md}. */
     public static void run() throws Exception {
-        Sizing sizing = new Sizing("src/benchmarks", "ManyShards", "many.");
-        int shards = sizing.number("shards", 1000);
-        int manyThreads = sizing.number("threads", 64);
-        int connections = sizing.number("pool", 8);
-        int warmUp = sizing.number("warmup", 15);
-        int seconds = sizing.number("seconds", 10);
-        try (PostgresCluster cluster = PostgresCluster.builder()
-                        .provider(PostgresProvider.EMBEDDED)
-                        .servers(1)
-                        .start();
-                ShardServer server = ShardServer.prepare(cluster, shards)) {
-            ManyShards all = new ManyShards(server.load(connections), warmUp, seconds);
-            ShardLoad.Figures one = all.measure("one shard", ShardLoad.uniform(1), 1, connections, false);
-            ShardLoad.Figures many = all.measure("all shards", ShardLoad.uniform(shards), shards, connections, false);
-            ShardLoad.Figures oneBusy = all.measure("one shard", ShardLoad.uniform(1), 1, manyThreads, false);
-            ShardLoad.Figures manyBusy =
-                    all.measure("all shards", ShardLoad.uniform(shards), shards, manyThreads, false);
-            all.measure("all shards by Zipf's law", ShardLoad.zipf(shards), shards, 2 * connections, false);
-            ShardLoad.Figures counts = all.measure(
-                    "all shards, with counts over all of them", ShardLoad.uniform(shards), shards, connections, true);
-            Report page = new Report("Many shards of one server")
-                    .paragraph("""
-                    A router over %s shards of %d tables with three indexes each, on one server by %d connections, compared with the
-                    same router over one of them. A transaction of `write` selects a row by its key from a random table of a random
-                    shard. Each line is measured for %d s, after %d s and twelve uses of each table, in which connections learn their shards.""".formatted(Figures.number(shards), ShardServer.TABLES, connections, seconds, warmUp));
-            page.section("Goals")
-                    .targets(List.of(
-                            Target.atLeast(
-                                    "transactions a second, all shards beside one",
-                                    0.65,
-                                    "",
-                                    ratio(many.perSecond(), one.perSecond())),
-                            Target.atLeast(
-                                    "the same by processor time", 0.6, "", ratio(one.processor(), many.processor())),
-                            Target.atMost(
-                                    "p99 with %d threads, all shards beside one".formatted(manyThreads),
-                                    1.5,
-                                    "",
-                                    ratio(manyBusy.p99(), oneBusy.p99())),
-                            Target.atMost(
-                                    "transactions that ask whether their shard is open, all shards",
-                                    20,
-                                    "%",
-                                    Interval.of(List.of(100 * many.asked()))),
-                            Target.atMost(
-                                    "private memory of the largest backend, counts included",
-                                    80,
-                                    "MB",
-                                    Interval.of(List.of(counts.largest())))));
-            page.section("Measured")
-                    .table(
-                            List.of(
-                                    "Shards",
-                                    "Threads",
-                                    "Transactions/s",
-                                    "p99, ms",
-                                    "Processor time of the client, µs",
-                                    "of the backends, µs",
-                                    "Asked, %",
-                                    "Largest backend, MB"),
-                            all.rows);
-            page.section("How it was made").made(sizing, Machine.describe(server.observer()) + ".");
-            page.write(Report.directory(), "shards");
+        Sizing sizing = new Sizing("generator-cli,src/benchmarks", "ManyShards", "many.");
+        Sizes sizes = new Sizes(
+                sizing.number("shards", 1000),
+                sizing.number("threads", 64),
+                sizing.number("pool", 8),
+                sizing.number("warmup", 15),
+                sizing.number("seconds", 10),
+                sizing.number("moves", 20));
+        try (PostgresCluster cluster = BenchmarkInstallation.startServers(2);
+                BenchmarkInstallation installation =
+                        BenchmarkInstallation.onFirst(cluster, "many", 2, sizes.shards());
+                Connection observer = installation.connect("db1")) {
+            installation.deploy(Growth.changelog(TABLES));
+            Sql.execute(observer, "VACUUM ANALYZE");
+            installation.checkpoint();
+            ManyShards all = new ManyShards(installation, observer, sizes);
+            all.uniform();
+            all.zipf();
+            all.moves();
+            all.targets.forEach(System.out::println);
+            all.page()
+                    .section("How it was made")
+                    .made(sizing, Machine.describe(observer) + ". Servers and application share it.")
+                    .write(Report.directory(), "shards");
+        }
+    }
+
+    private void uniform() throws Exception {
+        IntSupplier shards = ShardLoad.uniform(sizes.shards());
+        ShardLoad.Figures one = one(sizes.connections());
+        ShardLoad.Figures many = measure("all shards", load, shards, sizes.connections(), false);
+        ShardLoad.Figures oneBusy = one(sizes.threads());
+        ShardLoad.Figures manyBusy = measure("all shards", load, shards, sizes.threads(), false);
+        ShardLoad.Figures counts =
+                measure("all shards, with counts over all of them", load, shards, sizes.connections(), true);
+        targets.add(Target.atLeast(
+                "transactions a second, all shards beside one", 0.65, "", ratio(many.perSecond(), one.perSecond())));
+        targets.add(Target.atLeast(
+                "the same by processor time", 0.6, "", ratio(one.processor(), many.processor())));
+        targets.add(Target.atMost(
+                "p99 with %d threads, all shards beside one".formatted(sizes.threads()),
+                1.5,
+                "",
+                ratio(manyBusy.p99(), oneBusy.p99())));
+        targets.add(Target.atMost(
+                "transactions that ask whether their shard is open, all shards",
+                20,
+                "%",
+                Interval.of(List.of(100 * many.asked()))));
+        targets.add(Target.atMost(
+                "private memory of the largest backend, counts included",
+                80,
+                "MB",
+                Interval.of(List.of(counts.largest()))));
+    }
+
+    private void zipf() throws Exception {
+        IntSupplier shards = ShardLoad.zipf(sizes.shards());
+        for (int threads : List.of(2 * sizes.connections(), sizes.threads())) {
+            ShardLoad.Figures homes = measure("all shards by Zipf's law", load, shards, threads, false);
+            ShardLoad.Figures none = measure(
+                    "the same by a pool that does not know shards", withoutHomes, shards, threads, false);
+            targets.add(Target.atMost(
+                    "p99 with %d threads by Zipf's law, beside a pool that does not know shards".formatted(threads),
+                    1,
+                    "",
+                    ratio(homes.p99(), none.p99())));
+            if (moving.isEmpty()) {
+                moving.add(movingRow("no move", homes));
+            }
+        }
+    }
+
+    private void moves() throws Exception {
+        ShardLoad.Figures figures = load.runDuring(
+                this::move, ShardLoad.zipf(sizes.shards()), sizes.shards(), 2 * sizes.connections());
+        moving.add(movingRow("%d moves".formatted(sizes.moves()), figures));
+        targets.add(Target.none("errors during %d moves".formatted(sizes.moves()), figures.failed()));
+    }
+
+    /** Moves the likeliest shards to the second server, one after the other, and back. */
+    private void move() {
+        Mover mover = installation.mover(MoveListener.NONE);
+        int moved = (sizes.moves() + 1) / 2;
+        for (int i = 0; i < sizes.moves(); i++) {
+            ShardSet shard = ShardSet.of(ShardLoad.likely(i % moved, sizes.shards()));
+            mover.carryOut(
+                    i < moved
+                            ? mover.beginOrResume("db1", "db2", shard, "")
+                            : mover.beginOrResume("db2", "db1", shard, ""),
+                    false);
         }
     }
 
@@ -102,9 +150,16 @@ public final class ManyShards {
         return Interval.of(List.of(value / base));
     }
 
-    private ShardLoad.Figures measure(String what, IntSupplier shards, int shardsUsed, int threads, boolean counts)
-            throws Exception {
-        ShardLoad.Figures figures = load.run(shards, shardsUsed, threads, warmUp, seconds, counts);
+    private ShardLoad.Figures one(int threads) throws Exception {
+        return row("one shard", threads, load.run(ShardLoad.uniform(1), 1, threads, false));
+    }
+
+    private ShardLoad.Figures measure(
+            String what, ShardLoad measured, IntSupplier shards, int threads, boolean counts) throws Exception {
+        return row(what, threads, measured.run(shards, sizes.shards(), threads, counts));
+    }
+
+    private ShardLoad.Figures row(String what, int threads, ShardLoad.Figures figures) {
         List<String> row = List.of(
                 what,
                 String.valueOf(threads),
@@ -117,5 +172,45 @@ public final class ManyShards {
         System.out.println(String.join("; ", row));
         rows.add(row);
         return figures;
+    }
+
+    private static List<String> movingRow(String what, ShardLoad.Figures figures) {
+        return List.of(
+                what,
+                Figures.number(figures.perSecond()),
+                Figures.number(figures.p99()),
+                Figures.number(figures.longest()),
+                Figures.number(figures.failed()));
+    }
+
+    private Report page() {
+        return new Report("Many shards of one server")
+                .paragraph("""
+                A router over %s shards of %d tables with three indexes each, on one server by %d connections, compared with the
+                same router over one of them. A transaction of `write` selects a row by an index from a random table of a random
+                shard. Each line is measured for %d s, after %d s and twelve uses of each table, in which connections learn their shards.
+                A pool that does not know shards is that of the same router behind a pooler, which is left out here: it lends any
+                connection to any shard.""".formatted(Figures.number(sizes.shards()), TABLES, sizes.connections(), sizes.seconds(), sizes.warmUp()))
+                .section("Goals")
+                .targets(targets)
+                .section("Measured")
+                .table(
+                        List.of(
+                                "Shards",
+                                "Threads",
+                                "Transactions/s",
+                                "p99, ms",
+                                "Processor time of the client, µs",
+                                "of the backends, µs",
+                                "Asked, %",
+                                "Largest backend, MB"),
+                        rows)
+                .paragraph(
+                        "A backend's memory is its own (`Pss_Anon` of Linux's `smaps_rollup`), without shared buffers.")
+                .section("Moves")
+                .paragraph("""
+                All shards by Zipf's law with %d threads, without moves and during %d of them: the likeliest shards went to a second
+                server, one after the other, and came back. The mover ran in the application's process.""".formatted(2 * sizes.connections(), sizes.moves()))
+                .table(List.of("During", "Transactions/s", "p99, ms", "Longest, ms", "Errors"), moving);
     }
 }

@@ -8,6 +8,7 @@ import java.lang.management.ManagementFactory;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -18,6 +19,7 @@ import java.util.function.Supplier;
 import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
+import org.shardflake.ShardflakeException;
 import org.shardflake.benchmarks.report.Sessions;
 import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardRouter;
@@ -36,20 +38,23 @@ final class ShardLoad {
     private final Supplier<ShardRouter> routers;
     private final Connection observer;
     private final int tables;
-    private final String key;
+    private final int warmUpSeconds;
+    private final int seconds;
 
     /**
      * A load on tables {@code t0} and up.
      *
      * @param routers opens a router, which each run closes
      * @param observer a connection to the shards' server that takes no part
-     * @param key the column that rows are selected by
+     * @param warmUpSeconds before it is measured
+     * @param seconds for which it is measured
      */
-    ShardLoad(Supplier<ShardRouter> routers, Connection observer, int tables, String key) {
+    ShardLoad(Supplier<ShardRouter> routers, Connection observer, int tables, int warmUpSeconds, int seconds) {
         this.routers = routers;
         this.observer = observer;
         this.tables = tables;
-        this.key = key;
+        this.warmUpSeconds = warmUpSeconds;
+        this.seconds = seconds;
     }
 
     /**
@@ -57,12 +62,22 @@ final class ShardLoad {
      *
      * @param perSecond transactions
      * @param p99 of a transaction, in milliseconds
+     * @param longest transaction, in milliseconds
      * @param client the processor time of a transaction in this process, in µs
      * @param backends the same in the server
      * @param largest private memory of a backend, in MB
      * @param asked the share of transactions that asked the server whether their shard is open
+     * @param failed transactions, which ended with an exception
      */
-    record Figures(double perSecond, double p99, double client, double backends, double largest, double asked) {
+    record Figures(
+            double perSecond,
+            double p99,
+            double longest,
+            double client,
+            double backends,
+            double largest,
+            double asked,
+            long failed) {
 
         double processor() {
             return client + backends;
@@ -85,20 +100,42 @@ final class ShardLoad {
         double all = sum;
         return () -> {
             int found = Arrays.binarySearch(upTo, ThreadLocalRandom.current().nextDouble() * all);
-            return Math.floorMod((found < 0 ? -found - 1 : found) * 7919, shards);
+            return likely(found < 0 ? -found - 1 : found, shards);
         };
     }
 
-    /** Runs it for some seconds, and measures after the first ones. */
-    Figures run(IntSupplier shards, int shardsUsed, int threads, int warmUpSeconds, int seconds, boolean counts)
+    /** The shard that is the likeliest by Zipf's law (0), the second one (1), and so on. */
+    static int likely(int place, int shards) {
+        return Math.floorMod(place * 7919, shards);
+    }
+
+    /** Measures it for some seconds, in which no transaction may fail. */
+    Figures run(IntSupplier shards, int shardsUsed, int threads, boolean counts) throws Exception {
+        Figures figures = run(shards, shardsUsed, threads, counts, null);
+        if (figures.failed() > 0) {
+            throw new IllegalStateException("%d transactions failed".formatted(figures.failed()));
+        }
+        return figures;
+    }
+
+    /** Measures it while this work is done, however long that takes, without the memory of backends. */
+    Figures runDuring(Sessions.Work work, IntSupplier shards, int shardsUsed, int threads) throws Exception {
+        return run(shards, shardsUsed, threads, false, work);
+    }
+
+    private Figures run(
+            IntSupplier shards, int shardsUsed, int threads, boolean counts, Sessions.@Nullable Work work)
             throws Exception {
         try (ShardRouter router = routers.get()) {
             Backends backends = new Backends(observer);
-            Window window = new Window(System.nanoTime() + warmUpSeconds * NANOS, USES * shardsUsed * tables, seconds);
+            Window window = new Window(
+                    System.nanoTime() + warmUpSeconds * NANOS,
+                    USES * shardsUsed * tables,
+                    work == null ? seconds * NANOS : Long.MAX_VALUE);
             List<Seen> seen = Sessions.run(threads + 1, (number, together) -> {
                 together.await();
                 return number == threads
-                        ? watch(router, backends, window, counts)
+                        ? watch(router, backends, window, counts, work)
                         : transactions(router, shards, window);
             });
             double[] measured =
@@ -109,12 +146,14 @@ final class ShardLoad {
                     .findFirst()
                     .orElseThrow();
             return new Figures(
-                    measured.length / (double) seconds,
+                    measured.length * 1e9 / window.nanos,
                     measured[(int) (measured.length * 0.99)],
+                    measured[measured.length - 1],
                     used.client() * 1000 / measured.length,
                     used.backends() * 1000 / measured.length,
                     used.largest(),
-                    used.questions() / measured.length);
+                    used.questions() / measured.length,
+                    window.failed.sum());
         }
     }
 
@@ -134,14 +173,15 @@ final class ShardLoad {
 
         private final long earliest;
         private final long warmUps;
-        private final long nanos;
         private final LongAdder done = new LongAdder();
+        private final LongAdder failed = new LongAdder();
+        private volatile long nanos;
         private volatile long from = Long.MAX_VALUE;
 
-        Window(long earliest, long warmUps, int seconds) {
+        Window(long earliest, long warmUps, long nanos) {
             this.earliest = earliest;
             this.warmUps = warmUps;
-            this.nanos = seconds * NANOS;
+            this.nanos = nanos;
         }
 
         /** Begins it if it is time. */
@@ -160,6 +200,10 @@ final class ShardLoad {
         boolean isOver(long time) {
             return isIn(time) && time - from >= nanos;
         }
+
+        void end() {
+            nanos = System.nanoTime() - from;
+        }
     }
 
     private Seen transactions(ShardRouter router, IntSupplier shards, Window window) throws Exception {
@@ -170,7 +214,15 @@ final class ShardLoad {
             if (window.isOver(start)) {
                 return new Seen(Arrays.stream(millis, 0, count), null);
             }
-            select(router, shards.getAsInt());
+            try {
+                select(router, shards.getAsInt());
+            } catch (SQLException | ShardflakeException e) {
+                if (!window.isIn(start)) {
+                    throw e;
+                }
+                e.printStackTrace();
+                window.failed.increment();
+            }
             if (!window.isIn(start)) {
                 window.done.increment();
             } else {
@@ -182,13 +234,13 @@ final class ShardLoad {
         }
     }
 
-    private void select(ShardRouter router, int shard) throws Exception {
+    private void select(ShardRouter router, int shard) throws SQLException {
         ThreadLocalRandom random = ThreadLocalRandom.current();
         int table = random.nextInt(tables);
         router.write(ShardKey.shard(shard), tx -> {
             try (PreparedStatement select = tx.connection()
                     .prepareStatement(
-                            tx.sql("SELECT title FROM ${shard.schema}.t%d WHERE %s = ?".formatted(table, key)))) {
+                            tx.sql("SELECT title FROM ${shard.schema}.t%d WHERE uid = ?".formatted(table)))) {
                 select.setLong(1, 1 + random.nextInt(ROWS));
                 try (ResultSet row = select.executeQuery()) {
                     if (!row.next()) {
@@ -200,8 +252,10 @@ final class ShardLoad {
         });
     }
 
-    /** Processor times of client and server, and memory, perhaps with counts over all shards of one table after the other. */
-    private Seen watch(ShardRouter router, Backends backends, Window window, boolean counts) throws Exception {
+    /** Processor times of client and server, and memory, perhaps with counts over all shards of one table after the other, or with other work. */
+    private Seen watch(
+            ShardRouter router, Backends backends, Window window, boolean counts, Sessions.@Nullable Work work)
+            throws Exception {
         int table = 0;
         while (!window.hasBegun()) {
             if (counts) {
@@ -213,6 +267,13 @@ final class ShardLoad {
         double client = processMillis();
         double questions = backends.questions();
         double largest = 0;
+        if (work != null) {
+            try {
+                work.run();
+            } finally {
+                window.end();
+            }
+        }
         while (!window.isOver(System.nanoTime())) {
             if (counts) {
                 count(router, table++);

@@ -14,15 +14,25 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+import org.shardflake.Spread;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.Mover;
+import org.shardflake.move.server.MoveServer;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.router.ShardRouterBuilder;
 import org.shardflake.server.ServerUrl;
 
 /** A database on each of a cluster's first servers, with a shard map over them whose catalog is in the first one. Closing drops the databases. */
@@ -136,11 +146,34 @@ public final class BenchmarkInstallation implements AutoCloseable {
 
     /** A router over this installation, which the caller closes. */
     public ShardRouter router(int poolSize) {
-        return ShardRouter.builder()
-                .catalog(url(servers.get(0)))
-                .credentials(servers.get(0).user(), servers.get(0).password())
-                .poolSize(poolSize)
+        return builder(poolSize).catalog(url(servers.get(0))).build();
+    }
+
+    /**
+     * A router over shards that are all on {@code db1}, whose pool lends any connection to any shard, as it does behind a pooler; the caller closes
+     * it.
+     */
+    public ShardRouter routerWithoutHomes(int poolSize) {
+        String url = url(servers.get(0));
+        Server server = new Server("db1", url, Optional.of(url), Map.of());
+        return builder(poolSize)
+                .map(ShardMap.initial(new Sharding(shards), IdLayout.DEFAULT, List.of(server), Spread.ROUND_ROBIN))
                 .build();
+    }
+
+    private ShardRouterBuilder builder(int poolSize) {
+        return ShardRouter.builder()
+                .credentials(servers.get(0).user(), servers.get(0).password())
+                .poolSize(poolSize);
+    }
+
+    /** Moves shards of this installation in this process. */
+    public Mover mover(MoveListener listener) {
+        return new Mover(
+                ServerUrl.parse(uri("db1")),
+                name -> new MoveServer(name, ServerUrl.parse(uri(name))),
+                MoveSettings.DEFAULT,
+                listener);
     }
 
     /** Runs {@code schema deploy} with this changelog, and checks that every shard of the map is there afterwards. */

@@ -11,11 +11,8 @@ import org.shardflake.ShardSet;
 import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveStep;
 import org.shardflake.move.Mover;
-import org.shardflake.move.server.MoveServer;
-import org.shardflake.server.ServerUrl;
 
 /** The times at which a move in this process reached its stages. */
 final class MoveStages {
@@ -43,16 +40,12 @@ final class MoveStages {
     /** Moves shards, and returns the seconds that each stage took, in their order. */
     static Map<String, Double> measure(BenchmarkInstallation installation, ShardSet shards, String target) {
         MoveStages stages = new MoveStages();
-        Mover mover = new Mover(
-                ServerUrl.parse(installation.uri("db1")),
-                name -> new MoveServer(name, ServerUrl.parse(installation.uri(name))),
-                MoveSettings.DEFAULT,
-                new MoveListener() {
-                    @Override
-                    public void reached(MoveStep step) {
-                        stages.reached(step);
-                    }
-                });
+        Mover mover = installation.mover(new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                stages.reached(step);
+            }
+        });
         long before = System.nanoTime();
         Move move = mover.beginOrResume(DumpComparison.source(target), target, shards, "");
         mover.carryOut(move, false);
