@@ -61,8 +61,7 @@ public final class ManyShards {
                 sizing.number("seconds", 10),
                 sizing.number("moves", 20));
         try (PostgresCluster cluster = BenchmarkInstallation.startServers(2);
-                BenchmarkInstallation installation =
-                        BenchmarkInstallation.onFirst(cluster, "many", 2, sizes.shards());
+                BenchmarkInstallation installation = BenchmarkInstallation.onFirst(cluster, "many", 2, sizes.shards());
                 Connection observer = installation.connect("db1")) {
             installation.deploy(Growth.changelog(TABLES));
             Sql.execute(observer, "VACUUM ANALYZE");
@@ -89,8 +88,7 @@ public final class ManyShards {
                 measure("all shards, with counts over all of them", load, shards, sizes.connections(), true);
         targets.add(Target.atLeast(
                 "transactions a second, all shards beside one", 0.65, "", ratio(many.perSecond(), one.perSecond())));
-        targets.add(Target.atLeast(
-                "the same by processor time", 0.6, "", ratio(one.processor(), many.processor())));
+        targets.add(Target.atLeast("the same by processor time", 0.6, "", ratio(one.processor(), many.processor())));
         targets.add(Target.atMost(
                 "p99 with %d threads, all shards beside one".formatted(sizes.threads()),
                 1.5,
@@ -112,8 +110,8 @@ public final class ManyShards {
         IntSupplier shards = ShardLoad.zipf(sizes.shards());
         for (int threads : List.of(2 * sizes.connections(), sizes.threads())) {
             ShardLoad.Figures homes = measure("all shards by Zipf's law", load, shards, threads, false);
-            ShardLoad.Figures none = measure(
-                    "the same by a pool that does not know shards", withoutHomes, shards, threads, false);
+            ShardLoad.Figures none =
+                    measure("the same by a pool that does not know shards", withoutHomes, shards, threads, false);
             targets.add(Target.atMost(
                     "p99 with %d threads by Zipf's law, beside a pool that does not know shards".formatted(threads),
                     1,
@@ -126,8 +124,8 @@ public final class ManyShards {
     }
 
     private void moves() throws Exception {
-        ShardLoad.Figures figures = load.runDuring(
-                this::move, ShardLoad.zipf(sizes.shards()), sizes.shards(), 2 * sizes.connections());
+        ShardLoad.Figures figures =
+                load.runDuring(this::move, ShardLoad.zipf(sizes.shards()), sizes.shards(), 2 * sizes.connections());
         moving.add(movingRow("%d moves".formatted(sizes.moves()), figures));
         targets.add(Target.none("errors during %d moves".formatted(sizes.moves()), figures.failed()));
     }
@@ -154,8 +152,8 @@ public final class ManyShards {
         return row("one shard", threads, load.run(ShardLoad.uniform(1), 1, threads, false));
     }
 
-    private ShardLoad.Figures measure(
-            String what, ShardLoad measured, IntSupplier shards, int threads, boolean counts) throws Exception {
+    private ShardLoad.Figures measure(String what, ShardLoad measured, IntSupplier shards, int threads, boolean counts)
+            throws Exception {
         return row(what, threads, measured.run(shards, sizes.shards(), threads, counts));
     }
 
@@ -180,7 +178,7 @@ public final class ManyShards {
                 Figures.number(figures.perSecond()),
                 Figures.number(figures.p99()),
                 Figures.number(figures.longest()),
-                Figures.number(figures.failed()));
+                String.valueOf(figures.failed()));
     }
 
     private Report page() {
@@ -190,7 +188,8 @@ public final class ManyShards {
                 same router over one of them. A transaction of `write` selects a row by an index from a random table of a random
                 shard. Each line is measured for %d s, after %d s and twelve uses of each table, in which connections learn their shards.
                 A pool that does not know shards is that of the same router behind a pooler, which is left out here: it lends any
-                connection to any shard.""".formatted(Figures.number(sizes.shards()), TABLES, sizes.connections(), sizes.seconds(), sizes.warmUp()))
+                connection to any shard.""".formatted(
+                        Figures.number(sizes.shards()), TABLES, sizes.connections(), sizes.seconds(), sizes.warmUp()))
                 .section("Goals")
                 .targets(targets)
                 .section("Measured")

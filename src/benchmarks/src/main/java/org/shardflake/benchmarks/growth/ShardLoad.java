@@ -123,8 +123,7 @@ final class ShardLoad {
         return run(shards, shardsUsed, threads, false, work);
     }
 
-    private Figures run(
-            IntSupplier shards, int shardsUsed, int threads, boolean counts, Sessions.@Nullable Work work)
+    private Figures run(IntSupplier shards, int shardsUsed, int threads, boolean counts, Sessions.@Nullable Work work)
             throws Exception {
         try (ShardRouter router = routers.get()) {
             Backends backends = new Backends(observer);
@@ -239,8 +238,7 @@ final class ShardLoad {
         int table = random.nextInt(tables);
         router.write(ShardKey.shard(shard), tx -> {
             try (PreparedStatement select = tx.connection()
-                    .prepareStatement(
-                            tx.sql("SELECT title FROM ${shard.schema}.t%d WHERE uid = ?".formatted(table)))) {
+                    .prepareStatement(tx.sql("SELECT title FROM ${shard.schema}.t%d WHERE uid = ?".formatted(table)))) {
                 select.setLong(1, 1 + random.nextInt(ROWS));
                 try (ResultSet row = select.executeQuery()) {
                     if (!row.next()) {
