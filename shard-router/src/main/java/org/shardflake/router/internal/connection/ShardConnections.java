@@ -279,8 +279,11 @@ public final class ShardConnections implements AutoCloseable {
         }
     }
 
-    /** Whether the connection's backend has cached so much that a new connection is better. */
+    /** Whether the connection's backend has cached so much that a new connection is better. A pooler would keep that backend. */
     private boolean isFull(Slot slot) {
+        if (!hasHomes) {
+            return false;
+        }
         lock.lock();
         try {
             // Each shard has two homes; some of the rest is spared.

@@ -321,6 +321,19 @@ class ShardConnectionsTest {
         }
     }
 
+    /** A new connection to a pooler would get the same sessions, so it would only cost its opening. */
+    @Test
+    void behindAPoolerAConnectionServesAnyNumberOfShards() throws Exception {
+        try (ShardConnections connections = new ShardConnections(config(SIZE, 5000), false)) {
+            await().atMost(Duration.ofMinutes(1)).until(() -> connections.idle() == SIZE);
+            Set<Integer> pids = new HashSet<>();
+            for (int shard = 0; shard < SHARDS; shard++) {
+                pids.add(use(connections, shard));
+            }
+            assertThat(pids).hasSize(1);
+        }
+    }
+
     @Test
     void aCloseWakesThoseWhoWait() throws Exception {
         ShardConnections connections = connections(1, 30_000);
