@@ -264,6 +264,7 @@ final class ShardLoad {
         backends.processorMillis();
         double client = processMillis();
         double questions = backends.questions();
+        double ofBackends = 0;
         double largest = 0;
         if (work != null) {
             try {
@@ -276,6 +277,7 @@ final class ShardLoad {
             if (counts) {
                 count(router, table++);
             }
+            ofBackends += backends.processorMillis(); // Some may be replaced.
             largest = Math.max(largest, backends.largest());
             Thread.sleep(MILLIS_BETWEEN_COUNTS / 2);
         }
@@ -283,7 +285,7 @@ final class ShardLoad {
                 DoubleStream.empty(),
                 new Used(
                         processMillis() - client,
-                        backends.processorMillis(),
+                        ofBackends + backends.processorMillis(),
                         largest,
                         backends.questions() - questions));
     }
