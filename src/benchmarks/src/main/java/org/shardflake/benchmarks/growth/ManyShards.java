@@ -7,6 +7,7 @@ package org.shardflake.benchmarks.growth;
 import java.sql.Connection;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.function.IntSupplier;
 import org.shardflake.ShardSet;
 import org.shardflake.benchmarks.installation.BenchmarkInstallation;
@@ -80,26 +81,28 @@ public final class ManyShards {
     }
 
     private void uniform() throws Exception {
-        IntSupplier shards = ShardLoad.uniform(sizes.shards());
-        ShardLoad.Figures one = one(sizes.connections());
-        ShardLoad.Figures many = measure("all shards", load, shards, sizes.connections(), false);
-        ShardLoad.Figures oneBusy = one(sizes.threads());
-        ShardLoad.Figures manyBusy = measure("all shards", load, shards, sizes.threads(), false);
-        ShardLoad.Figures counts =
-                measure("all shards, with counts over all of them", load, shards, sizes.connections(), true);
-        targets.add(Target.atLeast(
-                "transactions a second, all shards beside one", 0.65, "", ratio(many.perSecond(), one.perSecond())));
-        targets.add(Target.atLeast("the same by processor time", 0.6, "", ratio(one.processor(), many.processor())));
+        List<Double> rates = new ArrayList<>();
+        List<Double> processor = new ArrayList<>();
+        List<Double> asked = new ArrayList<>();
+        inTurns(sizes.connections(), (one, many) -> {
+            rates.add(many.perSecond() / one.perSecond());
+            processor.add(one.processor() / many.processor());
+            asked.add(100 * many.asked());
+        });
+        List<Double> p99 = new ArrayList<>();
+        inTurns(sizes.threads(), (one, many) -> p99.add(many.p99() / one.p99()));
+        ShardLoad.Figures counts = measure(
+                "all shards, with counts over all of them",
+                load,
+                ShardLoad.uniform(sizes.shards()),
+                sizes.connections(),
+                true);
+        targets.add(Target.atLeast("transactions a second, all shards beside one", 0.65, "", Interval.of(rates)));
+        targets.add(Target.atLeast("the same by processor time", 0.6, "", Interval.of(processor)));
         targets.add(Target.atMost(
-                "p99 with %d threads, all shards beside one".formatted(sizes.threads()),
-                1.5,
-                "",
-                ratio(manyBusy.p99(), oneBusy.p99())));
+                "p99 with %d threads, all shards beside one".formatted(sizes.threads()), 1.5, "", Interval.of(p99)));
         targets.add(Target.atMost(
-                "transactions that ask whether their shard is open, all shards",
-                20,
-                "%",
-                Interval.of(List.of(100 * many.asked()))));
+                "transactions that ask whether their shard is open, all shards", 20, "%", Interval.of(asked)));
         targets.add(Target.atMost(
                 "private memory of the largest backend, counts included",
                 80,
@@ -107,25 +110,32 @@ public final class ManyShards {
                 Interval.of(List.of(counts.largest()))));
     }
 
+    /** Measures one shard and all of them in turn, so that both meet the same machine. */
+    private void inTurns(int threads, BiConsumer<ShardLoad.Figures, ShardLoad.Figures> taken) throws Exception {
+        for (int round = 0; round < sizes.rounds(); round++) {
+            ShardLoad.Figures one = row("one shard", threads, load.run(ShardLoad.uniform(1), 1, threads, false));
+            taken.accept(one, measure("all shards", load, ShardLoad.uniform(sizes.shards()), threads, false));
+        }
+    }
+
     private void zipf() throws Exception {
         IntSupplier shards = ShardLoad.zipf(sizes.shards());
-        for (int threads : List.of(2 * sizes.connections(), sizes.threads())) {
-            List<Double> ratios = new ArrayList<>();
-            for (int round = 0; round < sizes.rounds(); round++) {
-                ShardLoad.Figures homes = measure("all shards by Zipf's law", load, shards, threads, false);
-                ShardLoad.Figures none =
-                        measure("the same by a pool that does not know shards", withoutHomes, shards, threads, false);
-                ratios.add(homes.p99() / none.p99());
-                if (moving.isEmpty()) {
-                    moving.add(movingRow("no move", homes));
-                }
+        int threads = 2 * sizes.connections();
+        List<Double> ratios = new ArrayList<>();
+        for (int round = 0; round < sizes.rounds(); round++) {
+            ShardLoad.Figures homes = measure("all shards by Zipf's law", load, shards, threads, false);
+            ShardLoad.Figures none =
+                    measure("the same by a pool that does not know shards", withoutHomes, shards, threads, false);
+            ratios.add(homes.p99() / none.p99());
+            if (moving.isEmpty()) {
+                moving.add(movingRow("no move", homes));
             }
-            targets.add(Target.atMost(
-                    "p99 with %d threads by Zipf's law, beside a pool that does not know shards".formatted(threads),
-                    1,
-                    "",
-                    Interval.of(ratios)));
         }
+        targets.add(Target.atMost(
+                "p99 with %d threads by Zipf's law, beside a pool that does not know shards".formatted(threads),
+                1,
+                "",
+                Interval.of(ratios)));
     }
 
     private void moves() throws Exception {
@@ -147,14 +157,6 @@ public final class ManyShards {
                             : mover.beginOrResume("db2", "db1", shard, ""),
                     false);
         }
-    }
-
-    private static Interval ratio(double value, double base) {
-        return Interval.of(List.of(value / base));
-    }
-
-    private ShardLoad.Figures one(int threads) throws Exception {
-        return row("one shard", threads, load.run(ShardLoad.uniform(1), 1, threads, false));
     }
 
     private ShardLoad.Figures measure(String what, ShardLoad measured, IntSupplier shards, int threads, boolean counts)
@@ -193,7 +195,7 @@ public final class ManyShards {
                 same router over one of them. A transaction of `write` selects a row by an index from a random table of a random
                 shard. Each line is measured for %d s, after %d s and twelve uses of each table, in which connections learn their shards.
                 A pool that does not know shards is that of the same router behind a pooler, which is left out here: it lends any
-                connection to any shard. These two took turns, %d times; the median of their ratios counts.""".formatted(
+                connection to any shard. What is compared took turns, %d times; the median of the ratios counts.""".formatted(
                                 Figures.number(sizes.shards()),
                                 TABLES,
                                 sizes.connections(),
