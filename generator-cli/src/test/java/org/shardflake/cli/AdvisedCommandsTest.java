@@ -121,9 +121,8 @@ class AdvisedCommandsTest {
                         throw new AssertionError(e);
                     }
                 })
-                .flatMap(command -> command.isNext("--plan FILE")
-                        ? Stream.of(command, command.ofTables(List.of("photo", "likes"), "uid", null))
-                        : Stream.of(command))
+                .flatMap(command -> Stream.of(command, command.ofTables(List.of("photo", "likes"), "uid", null)))
+                .distinct()
                 .toList();
     }
 }

@@ -7,10 +7,10 @@ package org.shardflake;
 import java.io.Serial;
 import java.io.Serializable;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
-import java.util.Objects;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +22,7 @@ public final class CliCommand implements Serializable {
     public static final CliCommand ADOPT_PLAN = form("adopt plan --from URL");
     public static final CliCommand ADOPT_PLAN_HISTORY = form("adopt plan --from URL --flyway-history TABLE");
     public static final CliCommand ADOPT_RUN = form("adopt run --plan FILE --from URL");
+    public static final CliCommand ADOPT_RUN_TABLE = form("adopt run --table TABLE --from URL");
     public static final CliCommand ADOPT_RUN_CANCEL = form("adopt run --plan FILE --from URL --cancel");
     public static final CliCommand ADOPT_RUN_FINISH = form("adopt run --plan FILE --from URL --finish");
     public static final CliCommand ADOPT_RUN_REOPEN = form("adopt run --plan FILE --from URL --reopen");
@@ -122,27 +123,63 @@ public final class CliCommand implements Serializable {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    private static final Pattern PLACE = Pattern.compile("[A-Z][A-Z_=.]*");
+    /** A word of the command line; a place is one that stands for a value, such as {@code FILE}. */
+    private record Word(String text, boolean isPlace) implements Serializable {
 
-    private final String form;
-    private final List<String> values;
+        @Serial
+        private static final long serialVersionUID = 1L;
 
-    private CliCommand(String form, List<String> values) {
-        this.form = form;
-        this.values = values;
+        private static final Pattern PLACE = Pattern.compile("[A-Z][A-Z_=.]*");
+
+        static Word ofForm(String word) {
+            return new Word(word, PLACE.matcher(word).matches());
+        }
+
+        static Word value(Object value) {
+            return new Word(value.toString(), false);
+        }
+    }
+
+    private final List<Word> words;
+
+    private CliCommand(List<Word> words) {
+        this.words = List.copyOf(words);
     }
 
     private static CliCommand form(String form) {
-        return new CliCommand(form, List.of());
+        return new CliCommand(Stream.of(form.split(" ", -1)).map(Word::ofForm).toList());
     }
 
-    /** This command with values in its placeholders, from left to right. */
-    public CliCommand with(Object... more) {
-        List<String> all = new ArrayList<>(values);
-        for (Object value : more) {
-            all.add(value.toString());
+    /** This command with values in its places, from left to right; one such as {@code KEY...} takes all that are left. */
+    public CliCommand with(Object... values) {
+        List<Object> left = new ArrayList<>(List.of(values));
+        List<Word> filled = new ArrayList<>();
+        for (Word word : words) {
+            if (!word.isPlace() || left.isEmpty()) {
+                filled.add(word);
+                continue;
+            }
+            do {
+                filled.add(Word.value(left.remove(0)));
+            } while (word.text().endsWith("...") && !left.isEmpty());
         }
-        return new CliCommand(form, List.copyOf(all));
+        return new CliCommand(filled);
+    }
+
+    /** This command with the value of an option, such as {@code from}; unchanged if it has none of this name without a value. */
+    public CliCommand withOption(String option, Object value) {
+        int place = openPlace(option);
+        if (place < 0) {
+            return this;
+        }
+        List<Word> filled = new ArrayList<>(words);
+        filled.set(place, Word.value(value));
+        return new CliCommand(filled);
+    }
+
+    private int openPlace(String option) {
+        int place = words.indexOf(new Word("--" + option, false)) + 1;
+        return place > 0 && place < words.size() && words.get(place).isPlace() ? place : -1;
     }
 
     /** This command of an adoption, for one table in place of a plan. */
@@ -151,67 +188,41 @@ public final class CliCommand implements Serializable {
     }
 
     /**
-     * This command of an adoption, for tables in place of a plan.
+     * This command of an adoption, for tables in place of a plan; unchanged if it takes no plan or has one.
      *
      * @param key the column with their key; null if it need not be said
      * @param into the table's name in the shards; null if it need not be said
      */
     public CliCommand ofTables(List<String> tables, @Nullable String key, @Nullable String into) {
-        List<String> options = new ArrayList<>(Collections.nCopies(tables.size(), "--table TABLE"));
-        List<String> its = new ArrayList<>(tables);
+        int plan = openPlace("plan");
+        if (plan < 0) {
+            return this;
+        }
+        List<Word> others = new ArrayList<>(words.subList(0, plan - 1));
+        tables.forEach(table -> add(others, "table", table));
         if (key != null) {
-            options.add("--key COLUMN");
-            its.add(key);
+            add(others, "key", key);
         }
         if (into != null) {
-            options.add("--into NAME");
-            its.add(into);
+            add(others, "into", into);
         }
-        return new CliCommand(form.replace("--plan FILE", String.join(" ", options)), List.copyOf(its));
+        others.addAll(words.subList(plan + 1, words.size()));
+        return new CliCommand(others);
     }
 
-    /** This command without values. */
-    public CliCommand form() {
-        return form(form);
+    private static void add(List<Word> words, String option, String value) {
+        words.add(new Word("--" + option, false));
+        words.add(Word.value(value));
     }
 
-    /** Whether the first placeholder without a value is that of an option, as in {@code --from URL}. */
-    public boolean isNext(String option) {
-        int filled = 0;
-        String before = "";
-        for (String word : form.split(" ", -1)) {
-            if (PLACE.matcher(word).matches() && filled++ == values.size()) {
-                return option.equals(before + " " + word);
-            }
-            before = word;
-        }
-        return false;
-    }
-
-    /** Whether each placeholder has a value, so that the command can be run. */
+    /** Whether each place has a value, so that the command can be run. */
     public boolean isComplete() {
-        return PLACE.matcher(form).results().count() <= values.size();
+        return words.stream().noneMatch(Word::isPlace);
     }
 
     /** The command's names, arguments and options, as the command line takes them. */
     public List<String> words() {
-        return words(false);
-    }
-
-    private List<String> words(boolean areQuoted) {
-        List<String> words = new ArrayList<>();
-        List<String> left = new ArrayList<>(values);
-        for (String word : form.split(" ", -1)) {
-            if (left.isEmpty() || !PLACE.matcher(word).matches()) {
-                words.add(word);
-                continue;
-            }
-            do {
-                String value = left.remove(0);
-                words.add(areQuoted ? quoted(value) : value);
-            } while (word.endsWith("...") && !left.isEmpty());
-        }
-        return words;
+        return words.stream().map(Word::text).toList();
     }
 
     /** A word, quoted for a shell if necessary. */
@@ -225,17 +236,17 @@ public final class CliCommand implements Serializable {
 
     @Override
     public boolean equals(@Nullable Object other) {
-        return other instanceof CliCommand command && form.equals(command.form) && values.equals(command.values);
+        return other instanceof CliCommand command && words.equals(command.words);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(form, values);
+        return words.hashCode();
     }
 
     /** The whole command as typed into a terminal, including {@code shardflake}. */
     @Override
     public String toString() {
-        return "shardflake " + String.join(" ", words(true));
+        return words.stream().map(word -> quoted(word.text())).collect(Collectors.joining(" ", "shardflake ", ""));
     }
 }

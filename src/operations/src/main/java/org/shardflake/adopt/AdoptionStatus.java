@@ -204,7 +204,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
                 && together.stream().noneMatch(AdoptionStatus::needsPlan);
         List<String> tables =
                 together.stream().map(status -> status.adoption().table()).toList();
-        return areNamed ? ofPlan.ofTables(tables, null, null).with(databases.get(0)) : ofPlan;
+        return areNamed ? ofPlan.ofTables(tables, null, null).withOption("from", databases.get(0)) : ofPlan;
     }
 
     /** Whether only the plan can continue the adoption, as far as is known. */

@@ -143,7 +143,8 @@ public final class AdoptionPlanner {
                                 : "the table stays; shards have one history, and take over that of %s"
                                         .formatted(its.table()))
                         .orElse("the table stays; shards have one history; to have them take over this one: %s"
-                                .formatted(CliCommand.ADOPT_PLAN_HISTORY.with("URL", history.table())))));
+                                .formatted(
+                                        CliCommand.ADOPT_PLAN_HISTORY.withOption("flyway-history", history.table())))));
         return new AdoptionPlan(
                 new Source(assessment.database(), schemas),
                 key(all),

@@ -53,7 +53,7 @@ public final class OpenAdoptions {
 
         /** A command that takes a plan, for this table in its place. */
         public CliCommand command(CliCommand ofPlan) {
-            return ofPlan.ofTable(table).with(database);
+            return ofPlan.ofTable(table).withOption("from", database);
         }
 
         @Override

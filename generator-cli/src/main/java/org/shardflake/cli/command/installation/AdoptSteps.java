@@ -32,7 +32,7 @@ final class AdoptSteps {
         steps.add("next, review these files, and run:");
         String reference = plan.changelogs().reference();
         if (reference != null) {
-            steps.add("  " + CliCommand.REFERENCE_DEPLOY_HOME.with("SERVER", file.resolveSibling(reference)));
+            steps.add("  " + CliCommand.REFERENCE_DEPLOY_HOME.withOption("changelog", file.resolveSibling(reference)));
         }
         steps.add("  "
                 + CliCommand.SCHEMA_DEPLOY.with(

@@ -149,7 +149,7 @@ final class AdoptView {
                 + (places.isEmpty() ? "" : "\n" + String.join("\n", places))
                 + (problems.isEmpty() ? "" : "\n" + String.join("\n", problems))
                 + "\nto continue: %s, or %s; with --finish to end it, with --cancel to give it up"
-                        .formatted(CliCommand.ADOPT_RUN, CliCommand.ADOPT_RUN.ofTable("TABLE"));
+                        .formatted(CliCommand.ADOPT_RUN, CliCommand.ADOPT_RUN_TABLE);
     }
 
     private static String text(Slices slices) {

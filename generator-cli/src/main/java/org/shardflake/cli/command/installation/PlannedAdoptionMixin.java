@@ -122,10 +122,8 @@ final class PlannedAdoptionMixin {
     }
 
     private CliCommand same(CliCommand command, CatalogMixin catalog) {
-        CliCommand chosen = !command.isNext("--plan FILE")
-                ? command
-                : plan == null ? command.ofTables(tables, key, into) : command.with(plan);
-        return chosen.isNext("--from URL") ? chosen.with(from(catalog).withoutPassword()) : chosen;
+        CliCommand chosen = plan == null ? command.ofTables(tables, key, into) : command.withOption("plan", plan);
+        return chosen.withOption("from", from(catalog).withoutPassword());
     }
 
     /** Connects to all servers. */
