@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -166,9 +167,8 @@ final class SliceReturn implements AutoCloseable {
                 table.rows().begin(shard);
                 table.rows().read(shard);
             }
-            for (Table table : tables) {
-                table.rows().read(shard); // What was written in the meantime, so that little is left for the pause.
-            }
+            readAgain(shard); // What was written in the meantime, so that little is left for the pause.
+            readAgain(shard);
             long begun = System.nanoTime();
             fenced.fence(shard);
             refuseOtherTables(shard);
@@ -192,26 +192,61 @@ final class SliceReturn implements AutoCloseable {
         }
     }
 
-    private void write(int shard) throws SQLException {
+    /** Reads the tables of a shard whose rows have changed since they were read. */
+    private void readAgain(int shard) throws SQLException {
+        List<String> questions = new ArrayList<>();
         for (Table table : tables) {
+            questions.add("SELECT %s, c.* FROM (%s) c"
+                    .formatted(questions.size(), table.rows().counts(shard)));
+        }
+        List<Table> changed = new ArrayList<>();
+        Sql.list(fenced.connection(shard), String.join(" UNION ALL ", questions), row -> {
+            Table table = tables.get(row.getInt(1));
+            return table.rows().isRead(row.getLong(2), row.getLong(3)) || changed.add(table);
+        });
+        for (Table table : changed) {
             table.rows().read(shard);
         }
+    }
+
+    /** The tables in which the shard has other rows, and those that get their keys from them: the others are left alone. */
+    private List<Table> differing() throws SQLException {
+        List<String> questions = new ArrayList<>();
         for (Table table : tables) {
-            table.rows().findLost(shard, table.parent());
+            questions.add("SELECT %s WHERE %s"
+                    .formatted(questions.size(), table.rows().hasWork()));
         }
-        for (int i = tables.size() - 1; i >= 0; i--) {
-            tables.get(i).rows().deleteGone();
+        Set<Integer> found = new HashSet<>(Sql.list(old, String.join(" UNION ALL ", questions), row -> row.getInt(1)));
+        List<Table> differing = new ArrayList<>();
+        for (int i = 0; i < tables.size(); i++) {
+            Table table = tables.get(i);
+            if (found.contains(i) || differing.stream().anyMatch(other -> other.rows() == table.parent())) {
+                differing.add(table);
+            }
         }
-        for (Table table : tables) {
+        return differing;
+    }
+
+    private void write(int shard) throws SQLException {
+        readAgain(shard);
+        List<Table> differing = differing();
+        for (Table table : differing) {
+            boolean hasParent = differing.stream().anyMatch(other -> other.rows() == table.parent());
+            table.rows().findLost(shard, hasParent ? table.parent() : null);
+        }
+        for (int i = differing.size() - 1; i >= 0; i--) {
+            differing.get(i).rows().deleteGone();
+        }
+        for (Table table : differing) {
             table.rows().update(shard);
         }
-        for (Table table : tables) {
+        for (Table table : differing) {
             table.rows().insert(shard);
         }
-        for (Table table : tables) {
+        for (Table table : differing) {
             table.rows().compare(shard);
         }
-        for (Table table : tables) {
+        for (Table table : differing) {
             table.rows().checkForeignKeys(shard, table.keys());
         }
         Sql.execute(old, "SET CONSTRAINTS ALL IMMEDIATE");

@@ -85,6 +85,9 @@ final class SliceRows {
     /** What {@link #FIRST_UNSEEN} said before the shard was read; empty if it was not. */
     private String since = "";
 
+    /** The number of rows that the shard had when it was read. */
+    private long count;
+
     /**
      * @param adoption the number of the table's adoption
      * @param columns that are brought back
@@ -173,6 +176,22 @@ final class SliceRows {
                 """.formatted(back, gone, table.keyOf("s"), slice, shard));
     }
 
+    /** A query for two numbers: of the rows that the shard has, and of those that were written after it was read, or a little earlier. */
+    String counts(int shard) {
+        return "SELECT count(*), count(*) FILTER (WHERE age(t.xmin) <= age('%s'::xid)) FROM %s t"
+                .formatted(since, servers.ofShard(shard).table(shard));
+    }
+
+    /** Whether the shard has the rows that were read, by the numbers of {@link #counts}. */
+    boolean isRead(long all, long written) {
+        return all == count && written == 0;
+    }
+
+    /** A condition that the shard has rows that the table has not, or lacks some. */
+    String hasWork() {
+        return "EXISTS (SELECT FROM %s) OR EXISTS (SELECT FROM %s)".formatted(back, gone);
+    }
+
     /** Reads the rows of the shard that were written since the last reading, all of them at first, and keeps those that the table has not. */
     void read(int shard) throws SQLException {
         ShardTables server = servers.ofShard(shard);
@@ -189,8 +208,7 @@ final class SliceRows {
                                     since.isEmpty() ? "true" : "age(t.xmin) <= age('%s'::xid)".formatted(since)),
                     "");
             take(shard);
-            long count = Sql.list(
-                            server.connection(), "SELECT count(*) FROM " + server.table(shard), row -> row.getLong(1))
+            count = Sql.list(server.connection(), "SELECT count(*) FROM " + server.table(shard), row -> row.getLong(1))
                     .get(0);
             if (count != known(shard)) {
                 copy(
