@@ -30,8 +30,6 @@ record SourceDatabase(
         String schema,
         List<AdoptTable> tables) {
 
-    private static final int BATCH_ROWS = 10_000;
-
     /** Makes it, empty but for the schema. */
     void create() throws SQLException {
         try (Connection connection = server.connect("postgres")) {
@@ -48,14 +46,18 @@ record SourceDatabase(
 
     /** Opens its adoption, which the caller closes. */
     DatabaseAdopter adopter() {
+        return adopter(AdoptListener.NONE);
+    }
+
+    DatabaseAdopter adopter(AdoptListener listener) {
         ServerUrl catalog = ServerUrl.parse(installation.uri("db1"));
         return DatabaseAdopter.open(
-                new DatabaseSettings(tables, BATCH_ROWS, DatabaseSettings.DEFAULT_WORKERS, 0),
+                DatabaseSettings.of(tables.toArray(AdoptTable[]::new)),
                 ServerUrl.parse(server.uri(name)),
                 catalog,
                 ShardCatalog.at(catalog).load(),
                 shards -> ServerUrl.parse(installation.uri(shards.name())),
-                AdoptListener.NONE);
+                listener);
     }
 
     /** A router for shards that are here, and for those that have left. */

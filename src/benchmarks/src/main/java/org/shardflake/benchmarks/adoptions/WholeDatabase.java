@@ -12,8 +12,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.shardflake.ShardSet;
+import org.shardflake.adopt.AdoptListener;
 import org.shardflake.adopt.AdoptTable;
 import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.adopt.SliceReport;
@@ -56,7 +59,7 @@ public final class WholeDatabase {
     private final Sizes sizes;
     private final int rows;
 
-    private record Sizes(int megabytes, int families, int shards, int leaving, int writers, int rounds) {
+    private record Sizes(int megabytes, int families, int shards, int leaving, int writers, int rounds, int minutes) {
 
         int tables() {
             return families * TABLES_OF_A_FAMILY;
@@ -79,7 +82,8 @@ public final class WholeDatabase {
                 sizing.number("shards", 64),
                 sizing.number("leaving", 32),
                 sizing.number("writers", 16),
-                sizing.number("rounds", 11));
+                sizing.number("rounds", 11),
+                sizing.number("minutes", 12));
         try (PostgresCluster cluster = BenchmarkInstallation.startServers(3);
                 BenchmarkInstallation installation =
                         BenchmarkInstallation.spread(cluster, DATABASE, 2, sizes.shards())) {
@@ -104,30 +108,42 @@ public final class WholeDatabase {
     }
 
     private void measure(Sizing sizing) throws Exception {
-        say("tables are made in the shards");
-        old.installation().deploy(changelog());
-        old.create();
-        say("%s tables of %,d rows are filled".formatted(sizes.tables(), rows));
-        fill();
+        timed("%s tables of %,d rows are made".formatted(sizes.tables(), rows), () -> {
+            old.installation().deploy(changelog());
+            old.create();
+            fill();
+        });
         String obstacle = DumpPrograms.obstacle(old.server());
-        double dumped = obstacle.isEmpty() ? dumpAndRestore() : 0;
+        double dumped = obstacle.isEmpty() ? timed("they are dumped and restored", this::dumpAndRestore) : 0;
         old.installation().checkpoint();
-        say("copies");
-        long start = System.nanoTime();
-        try (DatabaseAdopter adopter = old.adopter()) {
-            adopter.cutOver(ShardSet.of()); // copies the rows and prepares the old database
-        }
-        double copied = (System.nanoTime() - start) / 1e9;
-        say("has copied in %s s; shards leave and come back".formatted(Figures.number(copied)));
+        double copied = timed("they are copied", () -> {
+            try (DatabaseAdopter adopter = old.adopter(new Progress())) {
+                adopter.run();
+            }
+        });
+        double compared = timed("all rows are compared", () -> {
+            try (DatabaseAdopter adopter = old.adopter()) {
+                adopter.verify();
+            }
+        });
+        timed("the triggers of the fence are created", () -> cutOver(ShardSet.of()));
         Report page = new Report("Adopting a whole database")
                 .paragraph("""
                 A database of %d tables, %s: a quarter has the key, a quarter finds it in its parent, a quarter in its parent's parent,
                 and a quarter has it and no children. Its rows go into %d shards on two servers.""".formatted(sizes.tables(), size(), sizes.shards()));
         List<Target> targets = new ArrayList<>();
         pauses(page, targets);
-        say("what following costs writers");
-        costs(page, targets);
+        timed("what following costs writers is measured", () -> costs(page, targets));
         page.section("Goals").targets(targets);
+        copying(page, obstacle, copied, dumped, compared);
+        try (Connection connection = old.connect()) {
+            page.section("How it was made")
+                    .made(sizing, Machine.describe(connection) + ". All servers, writers and the copy share it.");
+        }
+        page.write(Report.directory(), "adoptions");
+    }
+
+    private void copying(Report page, String obstacle, double copied, double dumped, double compared) {
         page.section("Copying");
         if (obstacle.isEmpty()) {
             page.paragraph(
@@ -137,20 +153,97 @@ public final class WholeDatabase {
                     List.of("", "Seconds"),
                     List.of(
                             List.of("`adopt run`, until its rows are copied", Figures.number(copied)),
-                            List.of("`pg_dump -Fc -Z0`, piped into `pg_restore`", Figures.number(dumped))));
+                            List.of("`pg_dump -Fc -Z0`, piped into `pg_restore`", Figures.number(dumped)),
+                            List.of("`adopt verify`, of all rows", Figures.number(compared))));
         } else {
-            page.paragraph("The rows were copied in %s s. No dump was made to compare it with: %s."
-                    .formatted(Figures.number(copied), obstacle));
+            page.paragraph(
+                    "The rows were copied in %s s, and compared in %s s. No dump was made to compare it with: %s."
+                            .formatted(Figures.number(copied), Figures.number(compared), obstacle));
         }
-        try (Connection connection = old.connect()) {
-            page.section("How it was made")
-                    .made(sizing, Machine.describe(connection) + ". All servers, writers and the copy share it.");
-        }
-        page.write(Report.directory(), "adoptions");
     }
 
     private static void say(String what) {
         System.out.printf("%tT %s%n", System.currentTimeMillis(), what);
+    }
+
+    /** A part of the measurement. */
+    @FunctionalInterface
+    private interface Part {
+        void run() throws Exception;
+    }
+
+    /**
+     * Runs a part, says how long it took, and returns the seconds.
+     *
+     * @throws IllegalStateException if it takes longer than any part should; it ends when the servers do
+     */
+    private double timed(String what, Part part) throws Exception {
+        say(what);
+        long start = System.nanoTime();
+        CompletableFuture<Boolean> done = new CompletableFuture<>();
+        Thread thread = new Thread(
+                () -> {
+                    try {
+                        part.run();
+                        done.complete(true);
+                    } catch (Throwable e) {
+                        done.completeExceptionally(e);
+                    }
+                },
+                what);
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            done.get(sizes.minutes(), TimeUnit.MINUTES);
+        } catch (TimeoutException e) {
+            throw new IllegalStateException("not after %s minutes: %s".formatted(sizes.minutes(), what), e);
+        }
+        double seconds = (System.nanoTime() - start) / 1e9;
+        say("  in %s s".formatted(Figures.number(seconds)));
+        return seconds;
+    }
+
+    /** Says what has been done, so that a run that is stopped leaves figures. */
+    private static final class Progress implements AdoptListener {
+
+        private static final long EVERY_NANOS = TimeUnit.SECONDS.toNanos(20);
+
+        private long last = System.nanoTime();
+
+        @Override
+        public synchronized void copied(long rows, long estimate) {
+            if (System.nanoTime() - last > EVERY_NANOS) {
+                last = System.nanoTime();
+                WholeDatabase.say("  %,d of %,d rows".formatted(rows, estimate));
+            }
+        }
+
+        @Override
+        public void left(SliceReport report) {
+            say(report, "has left");
+        }
+
+        @Override
+        public void cameBack(SliceReport report) {
+            say(report, "has come back");
+        }
+
+        private static void say(SliceReport report, String what) {
+            WholeDatabase.say("  shard %s %s, its pause was %s ms, at attempt %s"
+                    .formatted(report.shard(), what, report.pause().toMillis(), report.attempts()));
+        }
+    }
+
+    private List<SliceReport> cutOver(ShardSet shards) {
+        try (DatabaseAdopter adopter = old.adopter(new Progress())) {
+            return adopter.cutOver(shards).now();
+        }
+    }
+
+    private List<SliceReport> reverse(ShardSet shards) {
+        try (DatabaseAdopter adopter = old.adopter(new Progress())) {
+            return adopter.reverse(shards).now();
+        }
     }
 
     private String changelog() {
@@ -193,12 +286,10 @@ public final class WholeDatabase {
         }
     }
 
-    private double dumpAndRestore() throws SQLException, IOException, InterruptedException {
-        say("is dumped and restored");
+    private void dumpAndRestore() throws SQLException, IOException, InterruptedException {
         PostgresServer target = old.installation().server("db2");
         try (Connection connection = target.connect("postgres")) {
             Sql.execute(connection, "CREATE DATABASE " + RESTORED);
-            long start = System.nanoTime();
             List<Process> running = ProcessBuilder.startPipeline(List.of(
                     new ProcessBuilder("pg_dump", "-Fc", "-Z0", old.server().uri(DATABASE))
                             .redirectError(ProcessBuilder.Redirect.INHERIT),
@@ -209,9 +300,7 @@ public final class WholeDatabase {
                     throw new IllegalStateException("a dump or its restoration ended with " + process.exitValue());
                 }
             }
-            double seconds = (System.nanoTime() - start) / 1e9;
             Sql.execute(connection, "DROP DATABASE " + RESTORED);
-            return seconds;
         }
     }
 
@@ -226,15 +315,17 @@ public final class WholeDatabase {
         ShardSet leaving = ShardSet.range(0, sizes.leaving() - 1);
         try (ShardRouter router = old.router(sizes.writers())) {
             RoutedChanges changes = new RoutedChanges(router, sizes.shards(), this::change);
-            try (Writers writers = new Writers(sizes.shards(), sizes.writers(), REST_MILLIS, changes);
-                    DatabaseAdopter adopter = old.adopter()) {
+            try (Writers writers = new Writers(sizes.shards(), sizes.writers(), REST_MILLIS, changes)) {
                 TimeUnit.SECONDS.sleep(WARM_UP_SECONDS); // Connections are opened, and code is compiled.
                 changes.forget();
-                long start = System.nanoTime();
-                keep("cutover", pauses, changes, adopter.cutOver(leaving).now());
-                say("%s shards have left in %s s"
-                        .formatted(leaving.size(), Figures.number((System.nanoTime() - start) / 1e9)));
-                keep("reverse", pauses, changes, adopter.reverse(leaving).now());
+                double left = timed(
+                        "%s shards leave".formatted(leaving.size()),
+                        () -> keep("cutover", pauses, changes, cutOver(leaving)));
+                double returned = timed("they come back", () -> keep("reverse", pauses, changes, reverse(leaving)));
+                page.section("Leaving and coming back, with %d writers".formatted(sizes.writers()))
+                        .paragraph("""
+                        %d shards left in %s s, and came back in %s s, by one command each. Both read each old table once for all shards of the command, whatever
+                        indexes it has, and then only rows that have changed.""".formatted(leaving.size(), Figures.number(left), Figures.number(returned)));
             }
             List<List<String>> table = new ArrayList<>();
             pauses.forEach((what, millis) -> {
@@ -249,8 +340,7 @@ public final class WholeDatabase {
                         Target.atMost(what + ", p99", 250, "ms", Interval.of(List.of(distribution.percentile(99)))));
             });
             targets.add(Target.none("transactions that failed", changes.failed()));
-            page.section("Pauses, with %d writers".formatted(sizes.writers()))
-                    .table(List.of("", "Shards", "p50, ms", "p99, ms", "Longest, ms"), table);
+            page.table(List.of("", "Shards", "p50, ms", "p99, ms", "Longest, ms"), table);
             if (changes.failed() > 0) {
                 System.out.println(changes.firstFailure());
             }
