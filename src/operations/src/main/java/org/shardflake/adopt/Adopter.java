@@ -249,8 +249,7 @@ final class Adopter implements AutoCloseable {
     void checkReopen() throws SQLException {
         Adoption adoption = record(requireBegun());
         if (adoption.state() == AdoptState.FINISHED) {
-            List<String> differences =
-                    SliceDigests.of(old, servers, comparison(), over).describe();
+            List<String> differences = digests(comparison(), remaining()).describe();
             if (!differences.isEmpty()) {
                 throw RowsDifferException.newer(table.name(), differences);
             }
@@ -705,6 +704,16 @@ final class Adopter implements AutoCloseable {
         }
     }
 
+    /** SQL for whether {@link #bringRest(Adoption)} has anything to do. */
+    String hasRest(Adoption adoption) {
+        return table.kind().equals("p") ? "true" : old.isNoted(adoption);
+    }
+
+    /** SQL for whether {@link #bringRest(Adoption, int)} has anything to do. */
+    String hasRest(Adoption adoption, int shard) throws SQLException {
+        return old.isNoted(adoption, shard);
+    }
+
     /**
      * Brings over everything committed to the rows of one shard, which no one may write to until this returns. Changes of others may stay in
      * the journal.
@@ -723,11 +732,19 @@ final class Adopter implements AutoCloseable {
 
     /** Searches some shards for rows that may differ. */
     void search(SliceComparison comparison, Rows rows, Set<Integer> shards) throws SQLException {
-        Set<Integer> others = IntStream.range(0, map.sharding().shardCount())
-                .filter(shard -> !shards.contains(shard))
+        comparison.search(requireBegun(), old, servers, rows, shardKey(), shards);
+    }
+
+    /** The shards that have not left the old database. */
+    private Set<Integer> remaining() {
+        return IntStream.range(0, map.sharding().shardCount())
+                .filter(shard -> !over.contains(shard))
                 .boxed()
                 .collect(Collectors.toSet());
-        comparison.search(old, servers, rows, shardKey(), others);
+    }
+
+    private SliceDigests digests(Rows rows, Set<Integer> shards) throws SQLException {
+        return SliceDigests.of(old, servers, rows, shards, SliceDigests.Pending.NONE);
     }
 
     /** Rechecks the rows that may differ. */
@@ -771,8 +788,7 @@ final class Adopter implements AutoCloseable {
 
     /** Compares the rows of one shard by reading the whole table. */
     private void compare(Rows rows, int shard) throws SQLException {
-        SliceDigests digests =
-                new SliceDigests(old.digests(rows), servers.ofShard(shard).digests(rows, List.of(shard)));
+        SliceDigests digests = digests(rows, Set.of(shard));
         if (!digests.differing().isEmpty()) {
             throw new RowsDifferException(table.name(), digests.describe(), List.of());
         }
@@ -832,7 +848,7 @@ final class Adopter implements AutoCloseable {
     }
 
     long compare(Rows rows) throws SQLException {
-        SliceDigests digests = SliceDigests.of(old, servers, rows, over);
+        SliceDigests digests = digests(rows, remaining());
         if (!digests.differing().isEmpty()) {
             throw new RowsDifferException(table.name(), digests.describe(), computedOnly());
         }
@@ -870,7 +886,7 @@ final class Adopter implements AutoCloseable {
 
     /** Searches for rows that may differ. */
     void search(SliceComparison comparison) throws SQLException {
-        comparison.search(old, servers, comparison(), shardKey(), over);
+        search(comparison, comparison(), remaining());
     }
 
     /** Rechecks the rows that may differ. */
@@ -909,23 +925,29 @@ final class Adopter implements AutoCloseable {
     /**
      * Checks the foreign keys of one shard's table.
      *
+     * @param changed the tables that had other rows when the keys were checked before
      * @throws BrokenForeignKeysException if rows break one that is to hold for all rows
      */
-    void checkForeignKeys(int shard) throws SQLException {
+    void checkForeignKeys(int shard, Set<String> changed) throws SQLException {
+        refuseBroken(broken(shard, key -> changed.contains(into) || changed.contains(key.referred())));
+    }
+
+    /** Whether the rows of one shard's table keep its foreign keys. Those of tables that have been written to since they were brought may be there without the rows that they refer to. */
+    boolean keepForeignKeys(int shard) throws SQLException {
+        return broken(shard, key -> true).isEmpty();
+    }
+
+    private List<ForeignKeys.Rows> broken(int shard, Predicate<ForeignKey> chosen) throws SQLException {
         ShardTables server = servers.ofShard(shard);
         String schema = Sharding.schema(shard);
-        refuseBroken(ForeignKeys.broken(
+        return ForeignKeys.broken(
                 server.connection(),
                 foreignKeys(server).stream()
                         .filter(key -> key.isValid()
                                 && key.schema().equals(schema)
-                                && key.table().equals(into))
-                        .toList()));
-    }
-
-    /** Reads the foreign keys of a shard's server in advance, so that {@link #checkForeignKeys(int)} need not. */
-    void learnForeignKeys(int shard) throws SQLException {
-        foreignKeys(servers.ofShard(shard));
+                                && key.table().equals(into)
+                                && chosen.test(key))
+                        .toList());
     }
 
     private List<ForeignKey> foreignKeys(ShardTables server) throws SQLException {
@@ -990,9 +1012,7 @@ final class Adopter implements AutoCloseable {
                 .filter(name -> !broughtOver.contains(name))
                 .toList();
         boolean othersAgree = !computed.isEmpty()
-                && SliceDigests.of(old, servers, comparison(broughtOver), over)
-                        .differing()
-                        .isEmpty();
+                && digests(comparison(broughtOver), remaining()).differing().isEmpty();
         return othersAgree ? computed : List.of();
     }
 

@@ -338,7 +338,7 @@ public final class DatabaseAdopter implements AutoCloseable {
                 requireReferences();
             }
             CutoverReport report;
-            try (SliceCutover cutover = SliceCutover.open(tables, sessions, settings.batchRows(), listener)) {
+            try (SliceCutover cutover = SliceCutover.open(tables, sessions, threads, settings.batchRows(), listener)) {
                 report = new CutoverReport(cutover.run(shards), cutover.remaining());
                 if (report.remaining().isEmpty()) {
                     cutover.refuseWaiting();
@@ -380,7 +380,7 @@ public final class DatabaseAdopter implements AutoCloseable {
             });
             bringOver(tables);
             onAll(tables, Adopter::checkReferences);
-            try (SliceCutover cutover = SliceCutover.open(tables, sessions, settings.batchRows(), listener)) {
+            try (SliceCutover cutover = SliceCutover.open(tables, sessions, threads, settings.batchRows(), listener)) {
                 return new CutoverReport(cutover.rehearse(shards), cutover.remaining());
             }
         });

@@ -29,11 +29,15 @@ final class OldTable {
 
     private static final int NONE = -1;
 
+    /** The number of shards up to which a condition lists them. */
+    private static final int LISTED = 100;
+
     private final Connection connection;
     private final Route route;
     private final TableFacts table;
     private final List<Column> columns;
     private final List<Route> children;
+    private final Map<String, Integer> ids = new HashMap<>();
 
     /**
      * @param columns the columns that are brought over
@@ -297,6 +301,10 @@ final class OldTable {
      * like {@link #takeChanges(Adoption, long, RowReceiver)}.
      */
     long takeChanges(Adoption adoption, int shard, RowReceiver rows) throws SQLException {
+        return take(adoption, concerning(shard), rows);
+    }
+
+    private String concerning(int shard) throws SQLException {
         Route.Link link = route.link();
         String was = link == null
                 ? "c.shardflake_shard IS NULL OR c.shardflake_shard = " + shard
@@ -309,7 +317,7 @@ final class OldTable {
                 .formatted(route.followed(), table.keyOf("t"), table.keyOf("c"), route.shard("t"), shard);
         // A row that others get their keys from has moved: only the change of the shard where it was says so.
         String moved = route.hasChildren() ? " OR c.shardflake_moved" : "";
-        return take(adoption, "%s OR %s%s".formatted(was, is, moved), rows);
+        return "%s OR %s%s".formatted(was, is, moved);
     }
 
     private long take(Adoption adoption, String which, RowReceiver rows) throws SQLException {
@@ -357,7 +365,25 @@ final class OldTable {
 
     /** The number of another table's adoption. */
     private int idOf(TableFacts other) throws SQLException {
-        return (int) Sql.number(connection, "SELECT id FROM shardflake_adopt.adoption WHERE source = ?", other.name());
+        Integer id = ids.get(other.name());
+        if (id == null) {
+            id = (int)
+                    Sql.number(connection, "SELECT id FROM shardflake_adopt.adoption WHERE source = ?", other.name());
+            ids.put(other.name(), id);
+        }
+        return id;
+    }
+
+    /** A condition that rows wait for their shards, or that the journal has changes. */
+    String isNoted(Adoption adoption) {
+        return "EXISTS (SELECT FROM %s) OR EXISTS (SELECT FROM %s)"
+                .formatted(changes(adoption.id()), waiting(adoption));
+    }
+
+    /** A condition that rows wait for their shards, or that the journal has changes that may concern a shard. */
+    String isNoted(Adoption adoption, int shard) throws SQLException {
+        return "EXISTS (SELECT FROM %s c WHERE %s) OR EXISTS (SELECT FROM %s)"
+                .formatted(changes(adoption.id()), concerning(shard), waiting(adoption));
     }
 
     /** The number of changes in the journal. */
@@ -600,9 +626,8 @@ final class OldTable {
     /** The rows of some shards, for a search. */
     Rows slices(Rows rows, Collection<Integer> shards) {
         String shard = route.shard("t");
-        String ids = shards.stream().map(String::valueOf).collect(joining(","));
         return Rows.ofParts(List.of(rows.partBy(shard, List.of(table.keyOf("t")), table.rows() + " t")
-                + " WHERE %s = ANY ('{%s}'::integer[])".formatted(shard, ids)));
+                + " WHERE %s = ANY ('%s')".formatted(shard, array(shards))));
     }
 
     /** A SQL row with the given values, as text. */
@@ -614,12 +639,57 @@ final class OldTable {
         return "ROW(%s)".formatted(String.join(", ", literals));
     }
 
-    /** Count and hash of the rows of each shard. */
-    Map<Integer, Rows.Digest> digests(Rows rows) throws SQLException {
+    /** The primary keys of some rows with changes that have not been carried out, each as the text of a row that begins with -1. */
+    List<String> noted(Adoption adoption, int limit) throws SQLException {
+        return Sql.list(
+                connection,
+                "SELECT ROW(%s, %s)::text FROM (%s) c LIMIT %s"
+                        .formatted(NONE, table.keyOf("c"), allNoted(adoption), limit),
+                row -> row.getString(1));
+    }
+
+    private String allNoted(Adoption adoption) {
+        return "SELECT %1$s FROM %2$s c UNION SELECT %1$s FROM %3$s c"
+                .formatted(table.keyOf("c"), changes(adoption.id()), waiting(adoption));
+    }
+
+    /** The rows with these primary keys, each as the text of a row of its shard and its key. */
+    List<String> present(List<List<String>> keys, List<Column> primaryKey) throws SQLException {
+        return Sql.list(
+                connection,
+                "SELECT ROW(%s, %s)::text FROM %s t WHERE ROW(%s) IN (%s)"
+                        .formatted(
+                                route.shard("t"),
+                                table.keyOf("t"),
+                                route.followed(),
+                                table.keyOf("t"),
+                                wanted(keys, primaryKey)),
+                row -> row.getString(1));
+    }
+
+    /**
+     * Count and hash of the rows of each of these shards, read in one pass.
+     *
+     * @param followed leaves out the rows with changes that have not been carried out; null for none
+     */
+    Map<Integer, Rows.Digest> digests(Rows rows, Set<Integer> shards, @Nullable Adoption followed) throws SQLException {
         Map<Integer, Rows.Digest> digests = new HashMap<>();
         String shard = route.shard("t");
-        String all = "%s WHERE %s IS NOT NULL GROUP BY 1".formatted(rows.digestsBy(shard, table.rows() + " t"), shard);
-        Sql.list(connection, all, row -> digests.put(row.getInt(1), new Rows.Digest(row.getLong(2), row.getString(3))));
+        String condition =
+                shards.size() > LISTED ? shard + " IS NOT NULL" : "%s = ANY ('%s')".formatted(shard, array(shards));
+        if (followed != null) {
+            condition += " AND NOT EXISTS (SELECT FROM (%s) n WHERE (%s) = (%s))"
+                    .formatted(allNoted(followed), table.keyOf("n"), table.keyOf("t"));
+        }
+        Sql.list(
+                connection,
+                "%s WHERE %s GROUP BY 1".formatted(rows.digestsBy(shard, table.rows() + " t"), condition),
+                row -> digests.put(row.getInt(1), new Rows.Digest(row.getLong(2), row.getString(3))));
+        digests.keySet().retainAll(shards);
         return digests;
+    }
+
+    private static String array(Collection<Integer> shards) {
+        return shards.stream().map(String::valueOf).collect(joining(",", "{", "}"));
     }
 }

@@ -10,6 +10,7 @@ import static java.util.stream.Collectors.toCollection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -30,6 +31,7 @@ final class Routes {
     private final Map<String, Route> routes = new LinkedHashMap<>();
     private final Map<String, AdoptTable> byName = new LinkedHashMap<>();
     private final Map<String, String> into = new LinkedHashMap<>();
+    private final Map<String, AdoptTable> parents = new HashMap<>();
 
     Routes(AdoptSession session, List<AdoptTable> tables) throws SQLException {
         this.session = session;
@@ -151,6 +153,10 @@ final class Routes {
     }
 
     private AdoptTable parent(AdoptTable child) throws SQLException {
+        AdoptTable known = parents.get(child.table());
+        if (known != null) {
+            return known;
+        }
         TableFacts parent = Adopter.find(String.valueOf(child.parent()), session);
         AdoptTable table = byName.get(parent.name());
         if (table == null) {
@@ -158,6 +164,7 @@ final class Routes {
                     "%s gets its keys from %s, which is not adopted".formatted(child.table(), parent.name()),
                     "let that table go into the shards too");
         }
+        parents.put(child.table(), table);
         return table;
     }
 

@@ -11,6 +11,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -19,7 +20,9 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
@@ -482,24 +485,66 @@ final class ShardTables {
         void of(List<Integer> some) throws SQLException;
     }
 
-    /** Count and hash of the rows of each shard. */
-    Map<Integer, Rows.Digest> digests(Rows rows) throws SQLException {
-        return digests(rows, shards.stream().boxed().toList());
+    /** Count and hash of the rows of each of these shards, without those with the given primary keys. */
+    Map<Integer, Rows.Digest> digests(
+            Rows rows, Set<Integer> those, List<List<String>> without, List<Column> primaryKey) throws SQLException {
+        Map<Integer, Rows.Digest> digests = new HashMap<>();
+        each(
+                those,
+                without,
+                shard -> rows.digestsBy(Integer.toString(shard), table(shard) + " t")
+                        + (without.isEmpty() ? "" : " WHERE NOT " + isGiven(shard, primaryKey)),
+                row -> digests.put(row.getInt(1), new Rows.Digest(row.getLong(2), row.getString(3))));
+        return digests;
     }
 
-    /** Count and hash of the rows of each of these shards. */
-    Map<Integer, Rows.Digest> digests(Rows rows, List<Integer> those) throws SQLException {
-        Map<Integer, Rows.Digest> digests = new HashMap<>();
-        for (List<Integer> some : inParts(those)) {
-            String sql = some.stream()
-                    .map(shard -> rows.digestsBy(Integer.toString(shard), table(shard)))
-                    .collect(joining(" UNION ALL "));
-            Sql.list(
-                    connection,
-                    sql,
-                    row -> digests.put(row.getInt(1), new Rows.Digest(row.getLong(2), row.getString(3))));
+    /** The rows of these shards with the given primary keys, each as the text of a row of its shard and its key. */
+    List<String> present(Set<Integer> those, List<List<String>> keys, List<Column> primaryKey) throws SQLException {
+        String key = primaryKey.stream().map(column -> "t." + column.quoted()).collect(joining(", "));
+        List<String> found = new ArrayList<>();
+        if (!keys.isEmpty()) {
+            each(
+                    those,
+                    keys,
+                    shard -> "SELECT ROW(%s, %s)::text FROM %s t WHERE %s"
+                            .formatted(shard, key, table(shard), isGiven(shard, primaryKey)),
+                    row -> found.add(row.getString(1)));
         }
-        return digests;
+        return found;
+    }
+
+    /** Runs a query over the shards of this server among these; it may use {@link #isGiven}. */
+    private void each(
+            Set<Integer> those, List<List<String>> keys, Function<Integer, String> query, Sql.RowReader<?> reader)
+            throws SQLException {
+        int columns = keys.isEmpty() ? 0 : keys.get(0).size();
+        List<String> names =
+                IntStream.range(0, columns).mapToObj(i -> "shardflake_" + i).toList();
+        Object[] values = new Object[columns];
+        for (int i = 0; i < columns; i++) {
+            int column = i;
+            values[i] = connection.createArrayOf(
+                    "text", keys.stream().map(key -> key.get(column)).toArray());
+        }
+        String given = columns == 0
+                ? ""
+                : "WITH given (%s) AS MATERIALIZED (SELECT * FROM unnest(%s)) "
+                        .formatted(
+                                String.join(", ", names), String.join(", ", Collections.nCopies(columns, "?::text[]")));
+        List<Integer> its = shards.stream().filter(those::contains).boxed().toList();
+        for (List<Integer> some : inParts(its)) {
+            Sql.list(connection, given + some.stream().map(query).collect(joining(" UNION ALL ")), reader, values);
+        }
+    }
+
+    /** A condition that the row {@code t} of a shard has one of the given keys. */
+    private static String isGiven(int shard, List<Column> primaryKey) {
+        List<String> same = new ArrayList<>();
+        for (Column column : primaryKey) {
+            same.add("g.shardflake_%s::%s = t.%s"
+                    .formatted(same.size(), column.typeIn(Sharding.schema(shard)), column.quoted()));
+        }
+        return "EXISTS (SELECT FROM given g WHERE %s)".formatted(String.join(" AND ", same));
     }
 
     /** The rows of some shards, for a search. */

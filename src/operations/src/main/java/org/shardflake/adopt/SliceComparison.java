@@ -4,8 +4,12 @@
  */
 package org.shardflake.adopt;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.toList;
+
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -91,14 +95,23 @@ final class SliceComparison {
         }
     }
 
-    /** Searches for rows that differ, and keeps them as suspects, as many as memory has room for. */
-    void search(OldTable old, ShardServers servers, Rows all, List<Column> primaryKey, Set<Integer> left)
+    /**
+     * Searches for rows that differ, and keeps them as suspects, as many as memory has room for. One pass over all rows is enough where none does: those with
+     * changes in the journal are suspects from the start, and left out.
+     */
+    void search(
+            Adoption adoption,
+            OldTable old,
+            ShardServers servers,
+            Rows all,
+            List<Column> primaryKey,
+            Set<Integer> wanted)
             throws SQLException {
-        SliceDigests digests = SliceDigests.of(old, servers, all, left);
-        rows = digests.rows();
-        shards = digests.found().size();
         unsearched.clear();
-        unsearched.addAll(digests.differing());
+        unsearched.addAll(Sql.inTransaction(old.connection(), () -> {
+            Sql.execute(old.connection(), "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+            return differing(adoption, old, servers, all, primaryKey, wanted);
+        }));
         unsearched.removeAll(found.keySet()); // Or their rows would be counted again.
         for (ShardTables server : servers.all()) {
             List<Integer> its =
@@ -117,6 +130,59 @@ final class SliceComparison {
         }
     }
 
+    /** The shards whose rows differ, but for the suspects. */
+    private Collection<Integer> differing(
+            Adoption adoption,
+            OldTable old,
+            ShardServers servers,
+            Rows all,
+            List<Column> primaryKey,
+            Set<Integer> wanted)
+            throws SQLException {
+        boolean isFollowed = adoption.state() != AdoptState.FINISHED;
+        List<List<String>> pending = (isFollowed ? old.noted(adoption, SUSPECTS) : List.<String>of())
+                .stream()
+                        .map(key -> difference(key))
+                        .map(Suspect::of)
+                        .map(Suspect::key)
+                        .toList();
+        if (pending.size() == SUSPECTS) {
+            return wanted;
+        }
+        SliceDigests digests = SliceDigests.of(
+                old, servers, all, wanted, new SliceDigests.Pending(isFollowed ? adoption : null, pending, primaryKey));
+        rows = digests.rows();
+        shards = digests.found().size();
+        for (int from = 0; from < pending.size(); from += ROWS_AT_A_TIME) {
+            List<List<String>> some = pending.subList(from, Math.min(from + ROWS_AT_A_TIME, pending.size()));
+            rows += suspect(old.present(some, primaryKey), wanted);
+        }
+        for (ShardTables server : servers.all()) {
+            suspect(server.present(wanted, pending, primaryKey), wanted);
+        }
+        return digests.differing();
+    }
+
+    /** Takes rows as suspects that belong to some shards; returns their number. */
+    private int suspect(List<String> keys, Set<Integer> wanted) {
+        List<Difference> its = keys.stream()
+                .map(SliceComparison::difference)
+                .filter(row -> wanted.contains(shard(row)))
+                .toList();
+        suspect(its);
+        return its.size();
+    }
+
+    private static Difference difference(String key) {
+        return new Difference(key, null, null);
+    }
+
+    /** The shard of a row, -1 or empty if it has none. */
+    private static int shard(Difference row) {
+        String shard = row.keyValues().get(0);
+        return shard.isEmpty() ? -1 : Integer.parseInt(shard);
+    }
+
     private void search(DifferenceSearch search, OldTable old, ShardTables server, List<Integer> some)
             throws SQLException {
         if (isFull()) {
@@ -133,8 +199,8 @@ final class SliceComparison {
 
     private boolean suspect(List<Difference> some) {
         for (Difference difference : some) {
-            int shard = Integer.parseInt(difference.keyValues().get(0));
-            if (suspects.computeIfAbsent(shard, first -> new TreeSet<>()).add(Suspect.of(difference))) {
+            if (suspects.computeIfAbsent(shard(difference), first -> new TreeSet<>())
+                    .add(Suspect.of(difference))) {
                 ofAll.incrementAndGet();
             }
         }
@@ -191,28 +257,41 @@ final class SliceComparison {
             List<Column> primaryKey,
             List<Integer> shardsToCheck)
             throws SQLException {
+        List<Placed> its = new ArrayList<>();
         for (int shard : shardsToCheck) {
-            List<Suspect> its = List.copyOf(suspects.getOrDefault(shard, Set.of()));
-            Set<Suspect> left = new TreeSet<>();
-            for (int from = 0; from < its.size(); from += ROWS_AT_A_TIME) {
-                List<Suspect> some = its.subList(from, Math.min(from + ROWS_AT_A_TIME, its.size()));
-                List<List<String>> keys = some.stream().map(Suspect::key).toList();
-                OldTable.Moment moment = old.moment(adoption, keys, primaryKey, all);
-                Map<List<String>, Long> there = servers.ofShard(shard).hashes(shard, keys, primaryKey, all);
-                for (Suspect suspect : some) {
-                    if (moment.pending().contains(suspect.key())) {
-                        left.add(suspect);
-                    } else {
-                        decide(shard, suspect, hash(moment, shard, suspect), there.get(suspect.key()));
-                    }
+            Set<Suspect> those = suspects.remove(shard);
+            if (those != null) {
+                those.forEach(suspect -> its.add(new Placed(shard, suspect)));
+            }
+        }
+        ofAll.addAndGet(-its.size());
+        for (int from = 0; from < its.size(); from += ROWS_AT_A_TIME) {
+            List<Placed> some = its.subList(from, Math.min(from + ROWS_AT_A_TIME, its.size()));
+            OldTable.Moment moment = old.moment(adoption, keys(some), primaryKey, all);
+            for (List<Placed> ofShard : some.stream()
+                    .collect(groupingBy(Placed::shard, TreeMap::new, toList()))
+                    .values()) {
+                int shard = ofShard.get(0).shard();
+                Map<List<String>, Long> there = servers.ofShard(shard).hashes(shard, keys(ofShard), primaryKey, all);
+                for (Placed one : ofShard) {
+                    decide(shard, one.suspect(), moment, there);
                 }
             }
-            ofAll.addAndGet(left.size() - its.size());
-            if (left.isEmpty()) {
-                suspects.remove(shard);
-            } else {
-                suspects.put(shard, left);
-            }
+        }
+    }
+
+    /** A suspect in one shard. */
+    private record Placed(int shard, Suspect suspect) {}
+
+    private static List<List<String>> keys(List<Placed> some) {
+        return some.stream().map(one -> one.suspect().key()).distinct().toList();
+    }
+
+    private void decide(int shard, Suspect suspect, OldTable.Moment moment, Map<List<String>, Long> there) {
+        if (!moment.pending().contains(suspect.key())) {
+            decide(shard, suspect, hash(moment, shard, suspect), there.get(suspect.key()));
+        } else if (suspects.computeIfAbsent(shard, first -> new TreeSet<>()).add(suspect)) {
+            ofAll.incrementAndGet();
         }
     }
 

@@ -4,15 +4,25 @@
  */
 package org.shardflake.adopt;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.toList;
+import static java.util.stream.Collectors.toSet;
+
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.shardflake.Advice;
@@ -22,8 +32,8 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Cuts shards over from the old database, one by one, while it is in use. For one thread, and several tables at a time: each is prepared once,
- * so that a pause has nothing to prepare.
+ * Cuts shards over from the old database, one by one, while it is in use. For one thread, which has several tables worked on at a time: each is prepared
+ * once, so that a pause has nothing to prepare, and left alone while none of its rows has changed.
  *
  * <p>The row of a slice in the old database decides where its shard is. One statement changes it, in the session that holds the slice's lock:
  * a command that is killed earlier has changed nothing that counts, and the lock ends with it.
@@ -41,18 +51,38 @@ final class SliceCutover implements AutoCloseable {
     /** The number of times that differing rows are checked again while they change. */
     private static final int LOOKS = 2;
 
-    private record Table(Routes.Placed placed, Adopter adopter, Adoption adoption, Rows rows) {}
+    /** The number of times that changes of a shard are brought over before its writers wait, while more tables have some than {@link #FEW}. */
+    private static final int SWEEPS = 6;
+
+    private static final int FEW = 2;
+
+    /** @param session the number of the one that all of the table's rows are brought by */
+    private record Table(Routes.Placed placed, int session, Adopter adopter, Adoption adoption, Rows rows) {}
+
+    /** Work on a table. */
+    @FunctionalInterface
+    private interface Step {
+        void on(Table table) throws SQLException;
+    }
+
+    /** SQL for whether there is anything to do for a table. */
+    @FunctionalInterface
+    private interface Need {
+        String of(Table table) throws SQLException;
+    }
 
     private final List<AdoptSession> sessions;
+    private final ExecutorService threads;
     private final SliceFence fence;
     private final FencedShards fenced;
     private final AdoptListener listener;
     private final List<Table> tables = new ArrayList<>();
     private final int shardCount;
 
-    private SliceCutover(List<AdoptSession> sessions, AdoptListener listener) {
+    private SliceCutover(List<AdoptSession> sessions, ExecutorService threads, AdoptListener listener) {
         AdoptSession session = sessions.get(0);
         this.sessions = sessions;
+        this.threads = threads;
         this.shardCount = session.map().sharding().shardCount();
         this.fence = new SliceFence(session.old());
         this.fenced = new FencedShards(session);
@@ -63,17 +93,22 @@ final class SliceCutover implements AutoCloseable {
      * Prepares all tables, each after the tables that it gets its keys from.
      *
      * @param sessions of which the first holds the locks
+     * @param threads for work in several sessions at a time
      */
     static SliceCutover open(
-            List<Routes.Placed> tables, List<AdoptSession> sessions, int batchRows, AdoptListener listener)
+            List<Routes.Placed> tables,
+            List<AdoptSession> sessions,
+            ExecutorService threads,
+            int batchRows,
+            AdoptListener listener)
             throws SQLException {
-        SliceCutover cutover = new SliceCutover(sessions, listener);
+        SliceCutover cutover = new SliceCutover(sessions, threads, listener);
         try {
             Sql.execute(sessions.get(0).old(), SliceFence.NOTICE);
             for (Routes.Placed table : tables) {
-                AdoptSession session = sessions.get(cutover.tables.size() % sessions.size());
-                Adopter adopter = new Adopter(table, session, batchRows, AdoptListener.NONE);
-                cutover.tables.add(new Table(table, adopter, adopter.prepare(), adopter.comparison()));
+                int session = cutover.tables.size() % sessions.size();
+                Adopter adopter = new Adopter(table, sessions.get(session), batchRows, AdoptListener.NONE);
+                cutover.tables.add(new Table(table, session, adopter, adopter.prepare(), adopter.comparison()));
             }
             return cutover;
         } catch (SQLException | RuntimeException e) {
@@ -143,10 +178,11 @@ final class SliceCutover implements AutoCloseable {
         tables.forEach(table -> comparisons.put(table, new SliceComparison(suspects)));
         List<Table> left = tables;
         for (int search = 0; search < SEARCHES && !left.isEmpty(); search++) {
-            for (Table table : left) {
+            bringRest();
+            onAll(left, table -> {
                 table.adopter().bringRest(table.adoption());
                 table.adopter().search(comparison(comparisons, table), table.rows(), wanted);
-            }
+            });
             look(comparisons);
             left = tables.stream()
                     .filter(table -> wanted.stream().anyMatch(comparison(comparisons, table)::isUnsearched))
@@ -157,12 +193,58 @@ final class SliceCutover implements AutoCloseable {
 
     /** Rechecks rows that may differ until all are decided or some have changed every time. */
     private void look(Map<Table, SliceComparison> comparisons) throws SQLException {
-        for (int i = 0; i < LOOKS && comparisons.values().stream().anyMatch(SliceComparison::isDoubtful); i++) {
+        for (int i = 0; i < LOOKS; i++) {
+            List<Table> doubtful = tables.stream()
+                    .filter(table -> comparison(comparisons, table).isDoubtful())
+                    .toList();
+            if (doubtful.isEmpty()) {
+                return;
+            }
             bringRest();
-            for (Table table : tables) {
-                table.adopter().check(comparison(comparisons, table), table.rows());
+            onAll(doubtful, table -> table.adopter().check(comparison(comparisons, table), table.rows()));
+        }
+    }
+
+    /** Runs work on tables, on those of each session one after the other. */
+    private void onAll(Collection<Table> some, Step step) throws SQLException {
+        List<Future<?>> all = new ArrayList<>();
+        for (int i = 0; i < sessions.size(); i++) {
+            int session = i;
+            List<Table> its =
+                    some.stream().filter(table -> table.session() == session).toList();
+            if (!its.isEmpty()) {
+                all.add(threads.submit(() -> {
+                    for (Table table : its) {
+                        step.on(table);
+                    }
+                    return true;
+                }));
             }
         }
+        ShardServers.awaitAll(all);
+    }
+
+    /**
+     * Runs work on the tables that need it, parents first, since changes of parents may change their children's shards. One query asks for all tables of a
+     * level, however many do not.
+     *
+     * @return the tables that did
+     */
+    private List<Table> onAll(Need need, Step step) throws SQLException {
+        List<Table> needed = new ArrayList<>();
+        for (List<Table> level : tables.stream()
+                .collect(groupingBy(table -> table.placed().level(), TreeMap::new, toList()))
+                .values()) {
+            List<String> questions = new ArrayList<>();
+            for (Table table : level) {
+                questions.add("SELECT %s WHERE %s".formatted(questions.size(), need.of(table)));
+            }
+            List<Table> its = Sql.list(
+                    sessions.get(0).old(), String.join(" UNION ALL ", questions), row -> level.get(row.getInt(1)));
+            onAll(its, step);
+            needed.addAll(its);
+        }
+        return needed;
     }
 
     private static SliceComparison comparison(Map<Table, SliceComparison> comparisons, Table table) {
@@ -175,15 +257,22 @@ final class SliceCutover implements AutoCloseable {
             if (table.placed().routed().route().table().kind().equals("p")) {
                 table.adopter().followPartitions(table.adoption());
             }
-            table.adopter().learnForeignKeys(shard);
         }
         limitWaits(shard);
+        bringRest();
+        Set<Table> changed = ConcurrentHashMap.newKeySet();
+        onAll(tables, table -> {
+            if (!table.adopter().keepForeignKeys(shard)) {
+                changed.add(table); // It was written to while others were brought; checked again when that has ended.
+            }
+        });
         for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
-            bringRest();
+            changed.addAll(attempt == 1 ? List.of() : bringRest());
+            changed.addAll(sweep(shard));
             long begun = System.nanoTime();
             if (fence.hold(shard, PATIENCE)) {
                 try {
-                    complete(shard, comparisons);
+                    complete(shard, comparisons, changed);
                     if (!isRehearsal) {
                         leave(shard);
                     }
@@ -202,6 +291,19 @@ final class SliceCutover implements AutoCloseable {
                         "find them in pg_stat_activity by their xact_start, end them, and run the same command again"));
     }
 
+    /** Leaves few changes for the time when a shard's writers wait; returns the tables that had some. */
+    private Set<Table> sweep(int shard) throws SQLException {
+        Set<Table> changed = new HashSet<>();
+        for (int sweep = 0; sweep < SWEEPS; sweep++) {
+            List<Table> some = bringRest(shard);
+            changed.addAll(some);
+            if (some.size() <= FEW) {
+                break;
+            }
+        }
+        return changed;
+    }
+
     /**
      * Limits the time that sessions wait for each other, since writers wait for all of them and a server sees no deadlock that spans sessions.
      */
@@ -212,27 +314,34 @@ final class SliceCutover implements AutoCloseable {
         }
     }
 
-    private void bringRest() throws SQLException {
-        for (Table table : tables) {
-            table.adopter().bringRest(table.adoption());
-        }
+    /** Brings over all changes; returns the tables that had some. */
+    private List<Table> bringRest() throws SQLException {
+        return onAll(
+                table -> table.adopter().hasRest(table.adoption()),
+                table -> table.adopter().bringRest(table.adoption()));
+    }
+
+    /** Brings over changes that may concern a shard; returns their tables. */
+    private List<Table> bringRest(int shard) throws SQLException {
+        return onAll(
+                table -> table.adopter().hasRest(table.adoption(), shard),
+                table -> table.adopter().bringRest(table.adoption(), shard));
     }
 
     /**
      * Completes a shard's cutover while its writers wait. It brings over changes that may concern the shard only, and after a clash of rows
      * all.
+     *
+     * @param changed the tables that have changed since the foreign keys were checked
      */
-    private void complete(int shard, Map<Table, SliceComparison> comparisons) throws SQLException {
-        for (Table table : tables) {
-            table.adopter().bringRest(table.adoption(), shard);
-        }
+    private void complete(int shard, Map<Table, SliceComparison> comparisons, Set<Table> changed) throws SQLException {
+        changed.addAll(bringRest(shard));
         requireWatched();
         for (Table table : tables) {
             table.adopter().compare(table.adoption(), comparison(comparisons, table), table.rows(), shard);
         }
-        for (Table table : tables) {
-            table.adopter().checkForeignKeys(shard);
-        }
+        Set<String> into = changed.stream().map(table -> table.placed().into()).collect(toSet());
+        onAll(tables, table -> table.adopter().checkForeignKeys(shard, into));
     }
 
     /** Refuses what may have written rows that the journal lacks. */

@@ -12,8 +12,10 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.compare.Rows;
 import org.shardflake.compare.Rows.Digest;
+import org.shardflake.jdbc.Sql;
 
 /**
  * Count and hash of the rows of each shard, in the old table and in the shards.
@@ -26,18 +28,26 @@ record SliceDigests(Map<Integer, Digest> wanted, Map<Integer, Digest> found) {
     private static final Digest NONE = new Digest(0, "0");
 
     /**
-     * Reads all rows, on all servers in parallel.
+     * Rows that are left out, since the shards do not have their changes yet.
      *
-     * @param left the shards that are left out, since they have left the old database
+     * @param followed the adoption whose journal has them; null to leave none out
+     * @param keys their primary keys
+     * @param primaryKey its columns in the shards
      */
-    static SliceDigests of(OldTable old, ShardServers servers, Rows rows, Set<Integer> left) throws SQLException {
+    record Pending(@Nullable Adoption followed, List<List<String>> keys, List<Column> primaryKey) {
+
+        static final Pending NONE = new Pending(null, List.of(), List.of());
+    }
+
+    /** Reads the rows of some shards, on all servers in parallel, in one pass over each table. */
+    static SliceDigests of(OldTable old, ShardServers servers, Rows rows, Set<Integer> shards, Pending pending)
+            throws SQLException {
         Map<Integer, Digest> found = new ConcurrentHashMap<>();
-        Future<Map<Integer, Digest>> wanted = servers.start(() -> old.digests(rows));
-        servers.onAll(server -> found.putAll(server.digests(rows)));
-        Map<Integer, Digest> were = ShardServers.await(wanted);
-        found.keySet().removeAll(left);
-        were.keySet().removeAll(left);
-        return new SliceDigests(were, found);
+        Future<Map<Integer, Digest>> wanted = servers.start(() -> old.digests(rows, shards, pending.followed()));
+        try (Sql.Ending ending = () -> ShardServers.await(wanted)) {
+            servers.onAll(server -> found.putAll(server.digests(rows, shards, pending.keys(), pending.primaryKey())));
+        }
+        return new SliceDigests(ShardServers.await(wanted), found);
     }
 
     /** The shards that do not have the rows of the old table. */
