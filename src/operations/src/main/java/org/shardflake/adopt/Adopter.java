@@ -709,8 +709,12 @@ final class Adopter implements AutoCloseable {
         return table.kind().equals("p") ? "true" : old.isNoted(adoption);
     }
 
-    /** SQL for whether {@link #bringRest(Adoption, int)} has anything to do. */
-    String hasRest(Adoption adoption, int shard) throws SQLException {
+    /**
+     * SQL for whether {@link #bringRest(Adoption, int)} has anything to do.
+     *
+     * @param shard in SQL
+     */
+    String hasRest(Adoption adoption, String shard) throws SQLException {
         return old.isNoted(adoption, shard);
     }
 

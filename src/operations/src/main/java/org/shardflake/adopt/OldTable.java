@@ -301,10 +301,11 @@ final class OldTable {
      * like {@link #takeChanges(Adoption, long, RowReceiver)}.
      */
     long takeChanges(Adoption adoption, int shard, RowReceiver rows) throws SQLException {
-        return take(adoption, concerning(shard), rows);
+        return take(adoption, concerning(Integer.toString(shard)), rows);
     }
 
-    private String concerning(int shard) throws SQLException {
+    /** @param shard in SQL */
+    private String concerning(String shard) throws SQLException {
         Route.Link link = route.link();
         String was = link == null
                 ? "c.shardflake_shard IS NULL OR c.shardflake_shard = " + shard
@@ -380,8 +381,12 @@ final class OldTable {
                 .formatted(changes(adoption.id()), waiting(adoption));
     }
 
-    /** A condition that rows wait for their shards, or that the journal has changes that may concern a shard. */
-    String isNoted(Adoption adoption, int shard) throws SQLException {
+    /**
+     * A condition that rows wait for their shards, or that the journal has changes that may concern a shard.
+     *
+     * @param shard in SQL
+     */
+    String isNoted(Adoption adoption, String shard) throws SQLException {
         return "EXISTS (SELECT FROM %s c WHERE %s) OR EXISTS (SELECT FROM %s)"
                 .formatted(changes(adoption.id()), concerning(shard), waiting(adoption));
     }

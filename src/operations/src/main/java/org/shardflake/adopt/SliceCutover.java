@@ -56,6 +56,9 @@ final class SliceCutover implements AutoCloseable {
 
     private static final int FEW = 2;
 
+    /** The shard, as a setting: the queries are the same for all shards, so that the server plans them once. */
+    private static final String SHARD = "pg_catalog.current_setting('shardflake_adopt.leaving')::integer";
+
     /** @param session the number of the one that all of the table's rows are brought by */
     private record Table(Routes.Placed placed, int session, Adopter adopter, Adoption adoption, Rows rows) {}
 
@@ -259,6 +262,7 @@ final class SliceCutover implements AutoCloseable {
             }
         }
         limitWaits(shard);
+        Sql.execute(sessions.get(0).old(), "SET shardflake_adopt.leaving = " + shard);
         bringRest();
         Set<Table> changed = ConcurrentHashMap.newKeySet();
         onAll(tables, table -> {
@@ -324,7 +328,7 @@ final class SliceCutover implements AutoCloseable {
     /** Brings over changes that may concern a shard; returns their tables. */
     private List<Table> bringRest(int shard) throws SQLException {
         return onAll(
-                table -> table.adopter().hasRest(table.adoption(), shard),
+                table -> table.adopter().hasRest(table.adoption(), SHARD),
                 table -> table.adopter().bringRest(table.adoption(), shard));
     }
 
