@@ -652,23 +652,30 @@ class AdoptReverseTest {
         assertThat(command("cutover", options, "--percent=100").exitCode()).isZero();
         assertThat(fenced()).isEqualTo("0");
         assertThat(DatabaseAdopterTest.found(installation)).isEqualTo(DatabaseAdopterTest.wanted(installation));
-        assertThat(command("reverse", options, "--percent=100", "-o=json").err())
-                .contains(
-                        "the adoption is finished",
-                        "shardflake adopt run %s %s --reopen; "
-                                .formatted(options[0].replace('=', ' '), options[1].replace('=', ' ')));
-        assertThat(installation
-                        .launch("adopt", "run", options[0], options[1], "--reopen")
-                        .exitCode())
-                .isZero();
-        installation.execute(1, "UPDATE shard_0004.users SET name = 'still' WHERE id = 4");
-        assertThat(command("reverse", options, "--percent=100", "-o=json").out())
-                .contains("\"over\":\"\"");
-        assertThat(installation.query(OLD, "SELECT name FROM shop.users WHERE id = 4"))
-                .isEqualTo("still");
+        allComeBackAfterTheLastHasLeft(options);
         Cli.Result cancelled = installation.launch("adopt", "run", options[0], options[1], "--cancel", "--yes");
         assertThat(cancelled.exitCode()).as(cancelled.toString()).isZero();
         assertThat(fenced()).isEqualTo("0");
+    }
+
+    /** One that the old tables cannot hold leaves the adoption as it was: ended, so that moves may begin. */
+    private void allComeBackAfterTheLastHasLeft(String[] options) throws SQLException {
+        String adoptions = "SELECT count(*) FROM shardflake_catalog.adoption";
+        installation.execute(1, "INSERT INTO shard_0004.orders VALUES (99999999999, 4, 'new')");
+        Cli.Result refused = command("reverse", options, "--shards=4");
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(refused.err()).contains("value \"99999999999\" is out of range");
+        assertThat(installation.query(0, adoptions)).isEqualTo("0");
+        installation.execute(
+                1,
+                "DELETE FROM shard_0004.orders WHERE id = 99999999999; UPDATE shard_0004.users SET name = 'still' WHERE id = 4");
+
+        assertThat(command("reverse", options, "--percent=100", "-o=json").out())
+                .contains("\"over\":\"\"");
+
+        assertThat(installation.query(OLD, "SELECT name FROM shop.users WHERE id = 4"))
+                .isEqualTo("still");
+        assertThat(installation.query(0, adoptions)).isNotEqualTo("0");
     }
 
     /** Shards 0 to 2 have left, 3 has come back. */

@@ -87,6 +87,12 @@ class OldDatabaseTest {
                 .build();
     }
 
+    private static void run() {
+        try (DatabaseAdopter adopter = AdoptSlicesTest.adopter(postgres, AdoptListener.NONE)) {
+            adopter.run();
+        }
+    }
+
     private static ShardSet reverse(ShardSet shards) {
         try (DatabaseAdopter adopter = AdoptSlicesTest.adopter(postgres, AdoptListener.NONE)) {
             return adopter.reverse(shards).over();
@@ -505,6 +511,38 @@ class OldDatabaseTest {
         });
     }
 
+    /** The triggers are created while it is under way, and do not wait for it, since it has written nothing. */
+    @Test
+    void workThatBeganBeforeTheFirstCutoverKeepsItsShard() throws Exception {
+        ExecutorService command = Executors.newSingleThreadExecutor();
+        try (ShardRouter router = router()) {
+            run();
+            Future<?> leaving = router.write(11, tx -> {
+                try (Statement statement = tx.connection().createStatement()) {
+                    statement.execute(tx.sql("SELECT FROM ${shard.schema}.users"));
+                    Future<?> cutover = command.submit(() -> cutOver(ShardSet.of(3)));
+                    assertThat(Poll.everyMillis(5, Duration.ofMinutes(1)).until(this::isSomeShardWaitedFor))
+                            .isTrue();
+                    statement.execute(tx.sql("UPDATE ${shard.schema}.users SET name = 'in time' WHERE id = 11"));
+                    assertThat(tx.schema()).isEqualTo("shop");
+                    return cutover;
+                }
+            });
+            leaving.get(1, TimeUnit.MINUTES);
+            assertThat(installation.query(0, "SELECT name FROM shard_0003.users WHERE id = 11"))
+                    .isEqualTo("in time");
+            assertThat(schemaOf(router, 11)).isEqualTo("shard_0003");
+        } finally {
+            command.shutdownNow();
+        }
+    }
+
+    private boolean isSomeShardWaitedFor() throws SQLException {
+        return !installation
+                .query(OLD, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+                .equals("0");
+    }
+
     @Test
     void workThatMeetsARowOfAnotherShardFails() {
         cutOver(ShardSet.of(3));
@@ -629,9 +667,7 @@ class OldDatabaseTest {
         try (ShardRouter router = darkRouter(lag, told)) {
             installation.execute(OLD, "UPDATE shop.users SET name = 'changed %s' WHERE id = 12".formatted(lag));
             assertThat(names(router, 12)).hasSize(1);
-            try (DatabaseAdopter adopter = AdoptSlicesTest.adopter(postgres, AdoptListener.NONE)) {
-                adopter.run();
-            }
+            run();
             DarkRead read = told.poll(3, TimeUnit.MINUTES);
             return read != null && read.outcome() == DarkRead.Outcome.LATE;
         } catch (SQLException | InterruptedException e) {
@@ -690,7 +726,7 @@ class OldDatabaseTest {
                             .hasMessageContaining("is refused, since shards may still be in the old database"));
             assertThatThrownBy(() -> schemaOf(router, 12))
                     .isInstanceOf(SQLException.class)
-                    .hasMessageContaining("adopt cutover");
+                    .hasMessageContaining("'shardflake adopt run --plan FILE --from URL' creates the function");
             assertThat(router.health().servers()).hasSize(3);
         }
         assertThatThrownBy(() -> ShardRouter.builder().oldDatabase("postgresql://db/app", "Shop"))

@@ -248,7 +248,8 @@ final class Adopter implements AutoCloseable {
     /** Checks that the shards have no newer rows than the table, and keeps moves from starting. */
     void checkReopen() throws SQLException {
         Adoption adoption = record(requireBegun());
-        if (adoption.state() == AdoptState.FINISHED) {
+        boolean hasStayed = over.size() < map.sharding().shardCount();
+        if (adoption.state() == AdoptState.FINISHED && hasStayed) {
             List<String> differences = digests(comparison(), remaining()).describe();
             if (!differences.isEmpty()) {
                 throw RowsDifferException.newer(table.name(), differences);
@@ -803,7 +804,7 @@ final class Adopter implements AutoCloseable {
         Adoption adoption = journal.complete(requireBegun());
         if (adoption.state() == AdoptState.FINISHED) {
             throw new AdoptRefusedException(
-                    "the adoption is finished: all shards have left the old database",
+                    "the adoption is finished, and not by shards that left one by one",
                     Advice.of("open it again with %s; then run the same command again", CliCommand.ADOPT_RUN_REOPEN));
         }
         if (adoption.state() != AdoptState.FOLLOWING) {
@@ -880,9 +881,7 @@ final class Adopter implements AutoCloseable {
         if (isFinished() && !over.isEmpty()) {
             throw new AdoptRefusedException(
                     "all shards have left the old database, and may have newer rows",
-                    Advice.of(
-                            "each was compared when it left; %s and then %s bring them back",
-                            CliCommand.ADOPT_RUN_REOPEN, CliCommand.ADOPT_REVERSE));
+                    Advice.of("each was compared when it left; %s brings them back", CliCommand.ADOPT_REVERSE));
         }
         checks.checkColumns();
         JournalTriggers.require(connection, List.of(requireBegun().id()));

@@ -203,7 +203,9 @@ final class ChangeJournal {
                     route.key().shardCount(),
                     UUID.randomUUID());
             create(id, route);
-            new SliceFence(connection).noteLeft(id);
+            SliceFence slices = new SliceFence(connection);
+            slices.install(route.key().shardCount());
+            slices.noteLeft(id);
         });
         return find().orElseThrow();
     }
@@ -278,7 +280,7 @@ final class ChangeJournal {
                 Sql.isTrue(connection, "SELECT to_regclass(?) IS NOT NULL", SCHEMA + ".waiting_" + adoption.id());
         boolean hasAll = Sql.isTrue(
                 connection,
-                "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('shardflake_adopt.adoption') AND attname = 'left_without')");
+                "SELECT to_regclass('shardflake_adopt.slice') IS NOT NULL AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('shardflake_adopt.adoption') AND attname = 'left_without')");
         if (adoption.mark() != null && hasWaiting && hasAll) {
             return adoption;
         }
@@ -292,6 +294,7 @@ final class ChangeJournal {
             if (!hasWaiting) {
                 createWaiting(adoption.id());
             }
+            new SliceFence(connection).install(adoption.shardCount());
         });
         return find().orElseThrow();
     }

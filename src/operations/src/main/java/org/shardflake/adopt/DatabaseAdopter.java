@@ -346,12 +346,21 @@ public final class DatabaseAdopter implements AutoCloseable {
             }
             if (report.remaining().isEmpty()) {
                 requireReferences().forEach(listener::onlyInReference); // They may have changed while the shards left.
-                closeAll(unfinished);
-                ChangeJournal.finish(old(), names(tables));
-                onAll(unfinished, Adopter::forgetFinished);
+                end();
             }
             return report;
         });
+    }
+
+    /** Ends the adoption once all shards have left. */
+    private void end() throws SQLException {
+        closeAll(tables);
+        ChangeJournal.finish(old(), names(tables));
+        onAll(tables, Adopter::forgetFinished);
+    }
+
+    private boolean haveAllLeft() throws SQLException {
+        return areLast(ShardSet.of());
     }
 
     /** Whether no shard stays in the old database without these. */
@@ -388,7 +397,8 @@ public final class DatabaseAdopter implements AutoCloseable {
 
     /**
      * Brings back shards that have left, one by one, with everything written to them since; their servers then refuse writes until the shards
-     * leave again. Tables of the shards that are not adopted, reference tables and lookups are left as they are.
+     * leave again. Tables of the shards that are not adopted, reference tables and lookups are left as they are. If all shards have left, the adoption begins
+     * again with those that come back.
      *
      * @throws AdoptRefusedException if no shard has left, or the old tables cannot hold a row of a shard; it accepts writes as before, and so do those
      *     after it
@@ -397,10 +407,40 @@ public final class DatabaseAdopter implements AutoCloseable {
         return Sql.translating(() -> {
             lock();
             requireTogether();
-            try (SliceReturn back = SliceReturn.open(tables, sessions.get(0), settings, listener)) {
-                return new ReturnReport(back.run(shards), back.over());
+            boolean hasEnded = haveAllLeft() && unfinished().size() < tables.size();
+            if (hasEnded) {
+                openAgain(tables);
+            }
+            try {
+                ReturnReport report = bringBack(shards);
+                if (hasEnded && report.now().isEmpty()) {
+                    end();
+                }
+                return report;
+            } catch (SQLException | RuntimeException e) {
+                if (hasEnded) {
+                    endAgain(e);
+                }
+                throw e;
             }
         });
+    }
+
+    private ReturnReport bringBack(ShardSet shards) throws SQLException {
+        try (SliceReturn back = SliceReturn.open(tables, sessions.get(0), settings, listener)) {
+            return new ReturnReport(back.run(shards), back.over());
+        }
+    }
+
+    /** Ends the adoption again after a failure, unless a shard has come back: moves need not wait for it. */
+    private void endAgain(Exception failure) {
+        try {
+            if (haveAllLeft()) {
+                end();
+            }
+        } catch (SQLException | RuntimeException e) {
+            failure.addSuppressed(e);
+        }
     }
 
     private void requireTogether() throws SQLException {
@@ -540,19 +580,23 @@ public final class DatabaseAdopter implements AutoCloseable {
         return Sql.translating(() -> {
             lock();
             List<Routes.Placed> begun = begun();
-            try {
-                onAll(begun, Adopter::checkReopen);
-            } catch (SQLException | RuntimeException e) {
-                try {
-                    onAll(begun, Adopter::leaveFinished);
-                } catch (SQLException | RuntimeException another) {
-                    e.addSuppressed(another);
-                }
-                throw e;
-            }
-            onAll(begun, Adopter::openAgain);
+            openAgain(begun);
             return report(begun);
         });
+    }
+
+    private void openAgain(List<Routes.Placed> closed) throws SQLException {
+        try {
+            onAll(closed, Adopter::checkReopen);
+        } catch (SQLException | RuntimeException e) {
+            try {
+                onAll(closed, Adopter::leaveFinished);
+            } catch (SQLException | RuntimeException another) {
+                e.addSuppressed(another);
+            }
+            throw e;
+        }
+        onAll(closed, Adopter::openAgain);
     }
 
     /** Refuses an adoption that cannot be cancelled. */

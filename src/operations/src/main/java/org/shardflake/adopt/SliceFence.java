@@ -301,12 +301,20 @@ final class SliceFence {
         return new HashSet<>(Sql.list(connection, LEFT_WITHOUT, row -> row.getInt(1), table));
     }
 
+    /**
+     * Creates the slices, unless they are there, within the transaction that begins an adoption: an application that asks where a shard is may be
+     * released from then on. No slice is over before {@link #raise} has waited for those that had begun without asking.
+     */
+    void install(int shardCount) throws SQLException {
+        if (!hasSlices()) {
+            Sql.execute(connection, INSTALL.formatted(shardCount, LOCK_CLASS, LOCKS, SHARDS));
+        }
+    }
+
     /** Records the shards that have left without a table, at the end of the transaction that begins its adoption: no other leaves until then. */
     void noteLeft(long adoption) throws SQLException {
-        if (hasSlices()) {
-            Sql.execute(connection, "LOCK TABLE shardflake_adopt.slice IN SHARE MODE");
-            Sql.update(connection, NOTE_LEFT, adoption);
-        }
+        Sql.execute(connection, "LOCK TABLE shardflake_adopt.slice IN SHARE MODE");
+        Sql.update(connection, NOTE_LEFT, adoption);
     }
 
     /** The other tables that leave shard by shard; the state of a shard is that of the whole database. */

@@ -112,8 +112,8 @@ final class OldDatabaseConnection extends LeasedConnection {
                 case SERIALIZATION -> throw new NotEnteredException(e);
                 case NO_FUNCTION, NO_SCHEMA ->
                     throw new SQLException(
-                            "the old database has no function shardflake_adopt.enter, which '%s' creates, also for 0 percent. If the adoption was ended and cleaned up, build the router without an old database"
-                                    .formatted(CliCommand.ADOPT_CUTOVER),
+                            "the old database has no function shardflake_adopt.enter, so nothing says which shards have left it. '%s' creates the function, and with --cancel removes it"
+                                    .formatted(CliCommand.ADOPT_RUN),
                             e.getSQLState(),
                             e);
                 default -> throw e;
