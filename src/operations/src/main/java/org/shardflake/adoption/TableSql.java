@@ -458,8 +458,24 @@ final class TableSql {
                 .filter(table -> table.name().equals(step.to()))
                 .findFirst()
                 .orElseThrow();
-        String key = written(plan.add());
         String name = "%s_%s_of_%s".formatted(plan.target(), plan.add(), parent.target());
+        return ownKey(step, parent, name) + followedKey(step, parent, written(SqlText.shortened(name + "_follows")));
+    }
+
+    /** The triggers of the table itself; empty if a column that leads to the key is generated, which no BEFORE trigger sees. */
+    private String ownKey(AdoptionPlan.Step step, AdoptionPlan.Table parent, String name) {
+        List<String> generated = step.columns().stream()
+                .filter(column -> !source.column(column).generated().isEmpty())
+                .toList();
+        if (!generated.isEmpty()) {
+            leftOut.add(
+                    plan.name(),
+                    "the key of new rows: %s, which leads to it, is generated, and no trigger sees it"
+                            .formatted(String.join(", ", generated)),
+                    "give the old table a column with the key, or write the generated value as that of an ordinary column");
+            return "";
+        }
+        String key = written(String.valueOf(plan.add()));
         String function = written(SqlText.shortened(name));
         String body = """
 
@@ -478,19 +494,13 @@ final class TableSql {
                 COMMENT ON FUNCTION %1$s() IS 'Gives a row the key of the one that it refers to, since the old table has no such column';
                 CREATE TRIGGER %1$s BEFORE INSERT ON %3$s FOR EACH ROW WHEN (NEW.%4$s IS NULL) EXECUTE FUNCTION %1$s();
                 """.formatted(function, SqlText.body(body), target(), key)
-                + changedKey(step, written(SqlText.shortened(name + "_changed")), function)
-                + followedKey(step, parent, written(SqlText.shortened(name + "_follows")));
+                + changedKey(step, written(SqlText.shortened(name + "_changed")), function);
     }
 
     /**
-     * The trigger that changes the key with the columns that lead to it; empty if one of these is generated, which no BEFORE trigger sees. A row that refers
-     * to none any more, as after ON DELETE SET NULL, keeps its key.
+     * The trigger that changes the key with the columns that lead to it. A row that refers to none any more, as after ON DELETE SET NULL, keeps its key.
      */
     private String changedKey(AdoptionPlan.Step step, String name, String function) {
-        if (step.columns().stream()
-                .anyMatch(column -> !source.column(column).generated().isEmpty())) {
-            return "";
-        }
         return """
                 CREATE TRIGGER %1$s BEFORE UPDATE OF %2$s ON %3$s FOR EACH ROW
                     WHEN (ROW(%5$s) IS NOT NULL AND NEW.%4$s IS NOT DISTINCT FROM OLD.%4$s AND ROW(%5$s) IS DISTINCT FROM ROW(%6$s)) EXECUTE FUNCTION %7$s();

@@ -118,6 +118,13 @@ final class Obstacles {
                                 .formatted(Sorting.columns(table, place.parent().columns())),
                         "fill it and make it NOT NULL, or choose another way: a row without a key is in no shard");
             }
+            List<String> generated = table.generated(place.parent().columns());
+            if (!generated.isEmpty()) {
+                add(
+                        "%s, which leads to the key, is generated, so no trigger of the shards finds the key of a new row"
+                                .formatted(Sorting.columns(table, generated)),
+                        "give this table a column with the key, or write the generated value as that of an ordinary column");
+            }
             add(
                     "it has no column with the key",
                     "add one in the shards, filled from the rows it belongs to, and let the application write it");

@@ -61,7 +61,7 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
     private static final String COLUMNS = WANTED + """
             SELECT w.oid, a.attname, quote_ident(a.attname), a.attnum, format_type(a.atttypid, a.atttypmod), a.attnotnull,
                    a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'text'::regtype, 'varchar'::regtype, 'uuid'::regtype),
-                   a.atthasdef OR a.attidentity <> '',
+                   a.atthasdef OR a.attidentity <> '', a.attgenerated <> '',
                    COALESCE(CASE WHEN s.n_distinct < 0 THEN -s.n_distinct * GREATEST(w.reltuples, 0) ELSE s.n_distinct END, 0)::bigint,
                    COALESCE(s.most_common_freqs[1], 0)::float8
               FROM wanted w JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -120,8 +120,9 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
                                 row.getBoolean(6),
                                 row.getBoolean(7),
                                 row.getBoolean(8),
-                                row.getLong(9),
-                                row.getDouble(10)))));
+                                row.getBoolean(9),
+                                row.getLong(10),
+                                row.getDouble(11)))));
         Map<Long, List<SourceTable.Unique>> uniques = byTable(Sql.list(
                 connection,
                 UNIQUES,

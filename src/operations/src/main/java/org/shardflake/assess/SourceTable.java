@@ -37,6 +37,7 @@ record SourceTable(
      *
      * @param number its number among all that the table ever had
      * @param isKeyable whether a sharding key may have its type
+     * @param isGenerated whether it is computed from other columns, after triggers have seen the row
      * @param values how many distinct values it has; 0 if not known
      * @param largestShare the share of the most common value, from 0 to 1
      */
@@ -48,6 +49,7 @@ record SourceTable(
             boolean isNotNull,
             boolean isKeyable,
             boolean isFilled,
+            boolean isGenerated,
             long values,
             double largestShare) {}
 
@@ -83,6 +85,13 @@ record SourceTable(
     boolean isNotNull(List<String> names) {
         return names.stream()
                 .allMatch(name -> column(name).map(Column::isNotNull).orElse(false));
+    }
+
+    /** Those of some columns that are computed from others. */
+    List<String> generated(List<String> names) {
+        return names.stream()
+                .filter(name -> column(name).map(Column::isGenerated).orElse(false))
+                .toList();
     }
 
     /** The other tables that its foreign keys refer to. */

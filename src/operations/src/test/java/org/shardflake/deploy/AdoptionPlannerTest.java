@@ -33,6 +33,8 @@ import org.shardflake.adoption.AdoptionPlan;
 import org.shardflake.adoption.AdoptionPlan.Goes;
 import org.shardflake.adoption.PlanFiles;
 import org.shardflake.adoption.ReferredFirst;
+import org.shardflake.assess.Assessment;
+import org.shardflake.assess.Assessor;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Sql;
@@ -302,6 +304,13 @@ class AdoptionPlannerTest {
                 CREATE TABLE note (id bigint PRIMARY KEY, pet bigint REFERENCES pet ON DELETE SET NULL);
                 CREATE TABLE tag (id bigint PRIMARY KEY, pet bigint NOT NULL GENERATED ALWAYS AS (id / 10) STORED REFERENCES pet);
                 """, "shard_0003.person.id");
+        assertThat(leftOut())
+                .contains("tag: the key of new rows: pet, which leads to it, is generated, and no trigger sees it");
+        assertThat(Assessor.assess(ServerUrl.parse(postgres.database(1).uri()), "shard_0003.person.id", "").tables())
+                .filteredOn(table -> table.obstacles().stream()
+                        .anyMatch(obstacle -> obstacle.problem().startsWith("pet, which leads to the key, is generated")))
+                .extracting(Assessment.Table::name)
+                .containsExactly("shard_0003.tag");
         try (Connection shards = postgres.database(0).connect()) {
             Sql.execute(shards, """
                     INSERT INTO shard_0003.person VALUES (7), (11);
