@@ -38,6 +38,8 @@ class GuideIT {
 
     private static final String ADOPTING = "adopting";
 
+    private static final String EXISTING_APPLICATION = "existing-application";
+
     static final String INCIDENTS = "incidents";
 
     /** {@link IncidentsIT} runs its commands. */
@@ -104,6 +106,31 @@ class GuideIT {
         reader.follow(List.of(page(ADOPTING)));
     }
 
+    /** The page's SQL is that of files: the old tables, what step 1 adds to them, and the changelogs of step 2. */
+    @Test
+    @Tag("full")
+    void anExistingApplication() throws Exception {
+        useDatabases("clinic");
+        GuidePage page = page(EXISTING_APPLICATION);
+        List<String> sql = page.blocks("sql");
+        String rows = """
+                INSERT INTO types VALUES (1, 'cat'), (2, 'dog');
+                INSERT INTO owners (last_name) SELECT 'owner ' || n FROM generate_series(1, 200) n;
+                INSERT INTO pets (name, type_id, owner_id) SELECT 'pet ' || n, 1 + n % 2, 1 + n % 200 FROM generate_series(1, 300) n;
+                INSERT INTO visits (pet_id, visit_date) SELECT 1 + n % 300, '2026-01-01' FROM generate_series(1, 500) n;
+                INSERT INTO users VALUES ('admin', 'admin');
+                """;
+        try (Connection old =
+                        postgres.database(SERVERS.indexOf("old/app")).server().connect("clinic");
+                Statement statement = old.createStatement()) {
+            statement.execute(sql.get(0) + rows + sql.get(1) + sql.get(2));
+        }
+        Path changelogs = Files.createDirectories(directory.resolve("work").resolve("db"));
+        Files.writeString(changelogs.resolve("reference.sql"), sql.get(3));
+        Files.writeString(changelogs.resolve("shards.sql"), sql.get(4));
+        reader.follow(List.of(page));
+    }
+
     @Test
     @Tag("full")
     void theQuickStart() throws Exception {
@@ -150,7 +177,7 @@ class GuideIT {
     }
 
     private static boolean isRun(Path file) {
-        return Stream.concat(Stream.of(QUICK_START, ADOPTING, INCIDENTS, SERVER_INCIDENTS), CHAPTERS.stream())
+        return Stream.concat(Stream.of(QUICK_START, ADOPTING, EXISTING_APPLICATION, INCIDENTS, SERVER_INCIDENTS), CHAPTERS.stream())
                 .anyMatch(name -> file.equals(DOCS.resolve("guide/" + name + ".md")));
     }
 

@@ -75,6 +75,16 @@ final class GuidePage {
         return notRun;
     }
 
+    /** The code in a language between fences, in the page's order. */
+    List<String> blocks(String language) {
+        List<String> blocks = new ArrayList<>();
+        Matcher block = Pattern.compile("(?ms)^```" + language + "\n(.*?)^```$").matcher(String.join("\n", lines));
+        while (block.find()) {
+            blocks.add(block.group(1));
+        }
+        return blocks;
+    }
+
     private void parse() {
         String reason = "";
         int i = 0;

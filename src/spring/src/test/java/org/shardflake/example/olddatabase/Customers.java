@@ -19,9 +19,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.IntStream;
 import org.shardflake.example.olddatabase.ShopJournal.Account;
 import org.shardflake.jdbc.Poll;
 import org.springframework.context.ApplicationContext;
@@ -40,9 +38,8 @@ final class Customers implements AutoCloseable {
     private final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
     private final AtomicInteger writes = new AtomicInteger();
     private final AtomicInteger reads = new AtomicInteger();
-    private final AtomicIntegerArray rounds = new AtomicIntegerArray(THREADS);
     private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
-    private volatile ApplicationContext application;
+    private final ApplicationContext application;
     private volatile boolean isStopped;
 
     Customers(OldShop old, ApplicationContext application, long seed) throws SQLException {
@@ -61,7 +58,6 @@ final class Customers implements AutoCloseable {
         while (!isStopped && failures.isEmpty()) {
             try {
                 visit(journal, thread, random);
-                rounds.incrementAndGet(thread);
             } catch (RuntimeException | Error e) {
                 failures.add(e);
             }
@@ -142,13 +138,6 @@ final class Customers implements AutoCloseable {
                         .forEach((order, products) ->
                                 assertThat(shop.products(account.id(), order)).isEqualTo(products));
         }
-    }
-
-    /** Has all threads use another instance of the application; when this returns, none uses the one before. */
-    void use(ApplicationContext other) throws SQLException {
-        application = other;
-        int[] before = IntStream.range(0, THREADS).map(rounds::get).toArray();
-        await(() -> IntStream.range(0, THREADS).allMatch(thread -> rounds.get(thread) > before[thread] + 1));
     }
 
     /** Waits until this many more writes are acknowledged. */

@@ -5,6 +5,7 @@
 package org.shardflake.example.olddatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.io.StringReader;
@@ -59,6 +60,8 @@ final class ShopAdoption {
             UPDATE orders SET lines = lines + 1 WHERE id = $1 AND user_id = $2;
             SELECT user_id FROM logins WHERE email = $1;
             """;
+
+    private static final int FEW_ROWS = 10;
 
     private final PostgresExtension postgres;
     private final OldShop old;
@@ -176,16 +179,32 @@ final class ShopAdoption {
         }
     }
 
+    /** Begins to copy rows, and ends as a command that is killed after the first ones. */
+    void beginToCopy() {
+        AdoptListener killing = new AdoptListener() {
+            @Override
+            public void copied(long rows, long estimate) {
+                throw new IllegalStateException("killed");
+            }
+        };
+        assertThatThrownBy(() -> adopt(FEW_ROWS, killing, DatabaseAdopter::run)).hasStackTraceContaining("killed");
+        assertThatThrownBy(() -> adopt(DatabaseAdopter::verify)).hasMessageContaining("still to be copied");
+    }
+
     /** Does a step of the adoption, as a command of its own would. */
     <T> T adopt(Function<DatabaseAdopter, T> step) {
+        return adopt(DatabaseSettings.DEFAULT_BATCH_ROWS, AdoptListener.NONE, step);
+    }
+
+    private <T> T adopt(int batchRows, AdoptListener listener, Function<DatabaseAdopter, T> step) {
         ShardMap map = ShardCatalog.at(catalog()).load();
         try (DatabaseAdopter adopter = DatabaseAdopter.open(
-                DatabaseSettings.of(plan, DatabaseSettings.DEFAULT_BATCH_ROWS, DatabaseSettings.DEFAULT_WORKERS, 0),
+                DatabaseSettings.of(plan, batchRows, DatabaseSettings.DEFAULT_WORKERS, 0),
                 old.url(),
                 catalog(),
                 map,
                 server -> ServerUrl.parse(server.url()),
-                AdoptListener.NONE)) {
+                listener)) {
             return step.apply(adopter);
         }
     }

@@ -35,9 +35,9 @@ import org.shardflake.router.ShardRouter;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /**
- * A shop with users, orders and items leaves its one database while 16 threads use it by JPA, jOOQ and JDBC: all states of an adoption, and half of the shards back in
- * between. One artifact is used throughout, and is released once before the first shard leaves. Its own tests pass in each state, no call fails, each thread reads what it wrote,
- * and in the end the shards have exactly the rows that were acknowledged.
+ * A shop with users, orders and items leaves its one database while 16 threads use it by JPA, jOOQ and JDBC: all states of an adoption, and half of the shards back when the
+ * last has left. The application is started once, while the first rows are still to be copied. Its own tests pass in each state, no call fails, each thread reads what it
+ * wrote, and in the end the shards have exactly the rows that were acknowledged.
  */
 @Tag("full")
 class ShopLeavesItsDatabaseIT {
@@ -63,16 +63,17 @@ class ShopLeavesItsDatabaseIT {
     void noCallFailsAndNoWriteIsLost() throws Exception {
         long seed = Long.getLong("tests.seed", new Random().nextLong());
         try (OldShop old = new OldShop(postgres.database(2))) {
-            application = ShopApplication.start(
-                    old,
-                    "--shardflake.enabled=false",
-                    "--spring.datasource.url=" + old.jdbcUrl(),
-                    "--spring.datasource.username=" + OldShop.OWNER,
-                    "--spring.datasource.password=" + OldShop.PASSWORD);
+            adoption = new ShopAdoption(postgres, old, directory);
+            AdoptionPlan plan = plan();
+            adoption.createShards();
+            adoption.beginToCopy();
+            application = release(old);
             checks = new ShopChecks(old);
             customers = new Customers(old, application, seed);
             try {
-                goThroughAllStates(old);
+                pass("released");
+                assertThat(plan()).isEqualTo(plan);
+                goThroughAllStates();
             } finally {
                 System.out.printf("seed %s: %s%n", seed, customers);
                 customers.close();
@@ -81,26 +82,19 @@ class ShopLeavesItsDatabaseIT {
         }
     }
 
-    private void goThroughAllStates(OldShop old) throws Exception {
-        adoption = new ShopAdoption(postgres, old, directory);
-        pass("before");
-        plan();
-        adoption.createShards();
+    private void goThroughAllStates() throws Exception {
         adoption.adopt(DatabaseAdopter::run);
         pass("followed");
         assertThat(adoption.adopt(DatabaseAdopter::verify)).noneMatch(TableComparison::differs);
-        release(old);
         rehearse();
         cutOver(ONE_PERCENT, "one percent");
         cutOver(HALF, "half");
         cutOver(ALL, "all");
-        adoption.adopt(DatabaseAdopter::reopen);
         List<SliceReport> back = adoption.adopt(adopter -> adopter.reverse(HALF).now());
         say("half of it back", back);
         assertThat(back).hasSize(OldShop.SHARDS / 2);
         pass("half of it back");
         cutOver(ALL, "all again");
-        startWithoutTheOldDatabase(old);
         List<ShopJournal> journals = new ArrayList<>(customers.stop());
         journals.add(checks.journal());
         check(journals);
@@ -115,7 +109,7 @@ class ShopLeavesItsDatabaseIT {
         System.out.printf("%s: %s%n", state, customers);
     }
 
-    private void plan() throws Exception {
+    private AdoptionPlan plan() throws Exception {
         Assessment assessed = adoption.assess();
         assertThat(assessed.key().name()).isEqualTo("shop.users.id");
         AdoptionPlan plan = adoption.plan();
@@ -128,29 +122,21 @@ class ShopLeavesItsDatabaseIT {
                         "orders SHARDS user_id",
                         "products REFERENCE null",
                         "users SHARDS id");
+        return plan;
     }
 
-    /** Replaces the running instance by one that knows of the shards; for a moment there are both. */
-    private void release(OldShop old) throws Exception {
-        adoption.adopt(adopter -> adopter.cutOver(ShardSet.of()));
-        replace(ShopApplication.start(
+    private static ConfigurableApplicationContext release(OldShop old) {
+        return ShopApplication.start(
                 old,
                 "--shardflake.catalog=" + postgres.database(0).uri(),
                 "--shardflake.pool.size=24",
                 "--shardflake.old-database.url=" + old.uri(),
                 "--shardflake.old-database.schema=" + OldShop.SCHEMA,
-                "--shardflake.old-database.dark-reads=0.02"));
-        pass("released");
-    }
-
-    private void replace(ConfigurableApplicationContext other) throws SQLException {
-        ConfigurableApplicationContext before = application;
-        application = other;
-        customers.use(other);
-        before.close();
+                "--shardflake.old-database.dark-reads=0.02");
     }
 
     private void rehearse() throws SQLException {
+        adoption.adopt(adopter -> adopter.cutOver(ShardSet.of())); // Creates the fences.
         List<SliceReport> rehearsed =
                 adoption.adopt(adopter -> adopter.rehearse(ALL).now());
         assertThat(rehearsed).hasSize(OldShop.SHARDS);
@@ -178,12 +164,6 @@ class ShopLeavesItsDatabaseIT {
                 slices.stream().map(slice -> slice.pause().toMillis()).sorted().toList());
     }
 
-    private void startWithoutTheOldDatabase(OldShop old) throws Exception {
-        replace(ShopApplication.start(
-                old, "--shardflake.catalog=" + postgres.database(0).uri(), "--shardflake.pool.size=24"));
-        pass("completed");
-    }
-
     /** Compares the rows of all shards with the journals, as often as each is there. */
     private void check(List<ShopJournal> journals) throws SQLException {
         Map<String, Integer> unlike = new TreeMap<>();
@@ -204,10 +184,16 @@ class ShopLeavesItsDatabaseIT {
     /** Fills the lookups of the plan, and finds each user by the e-mail address there, too. */
     private void usersAreFoundByLookup(List<ShopJournal> journals) throws Exception {
         adoption.fillLookups();
-        Lookup emails = application.getBean(ShardRouter.class).lookup("users.email");
-        for (ShopJournal journal : journals) {
-            for (ShopJournal.Account account : journal.accounts()) {
-                assertThat(emails.find(account.email())).map(LookupEntry::uid).contains(account.id());
+        try (ShardRouter router = ShardRouter.builder()
+                .catalog(postgres.database(0).uri())
+                .build()) {
+            Lookup emails = router.lookup("users.email");
+            for (ShopJournal journal : journals) {
+                for (ShopJournal.Account account : journal.accounts()) {
+                    assertThat(emails.find(account.email()))
+                            .map(LookupEntry::uid)
+                            .contains(account.id());
+                }
             }
         }
     }
