@@ -23,7 +23,7 @@ import picocli.CommandLine.Command;
                     + " other shards are written as before. Transactions of the application that begin with SELECT"
                     + " shardflake_adopt.enter(SHARD) learn there which side to work on. When all shards have left, the"
                     + " adoption is finished. With --percent 0, only the triggers are created.",
-            "Until then, adopt reverse brings a shard back with all that was written to it."
+            "adopt reverse brings a shard back with all that was written to it, also after the last has left."
         },
         exitCodeList = {
             "0:done as requested",

@@ -67,21 +67,20 @@ final class Customers implements AutoCloseable {
 
     /** A write, and a read of the same user. */
     private void visit(ShopJournal journal, int thread, Random random) {
-        ApplicationContext its = application;
         Account account =
                 journal.accounts().get(random.nextInt(journal.accounts().size()));
         int before = journal.writes();
         List<Long> orders = List.copyOf(account.orders().keySet());
         if (random.nextInt(20) == 0 && journal.accounts().size() < MOST_ACCOUNTS) {
-            account = register(journal, its, "t%s-%s".formatted(thread, before));
+            account = register(journal, application, "t%s-%s".formatted(thread, before));
         } else if (orders.isEmpty() || (random.nextInt(5) == 0 && orders.size() < MOST_ORDERS)) {
             List<Integer> products = List.of(product(random), product(random));
-            journal.placed(account, its.getBean(Shop.class).place(account.id(), products), products);
+            journal.placed(account, application.getBean(Shop.class).place(account.id(), products), products);
         } else {
-            change(its.getBean(Shop.class), journal, account, orders.get(random.nextInt(orders.size())), random);
+            change(application.getBean(Shop.class), journal, account, orders.get(random.nextInt(orders.size())), random);
         }
         writes.addAndGet(journal.writes() - before);
-        look(its, account, random);
+        look(application, account, random);
         reads.incrementAndGet();
     }
 
