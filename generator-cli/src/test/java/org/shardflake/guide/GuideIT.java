@@ -177,7 +177,9 @@ class GuideIT {
     }
 
     private static boolean isRun(Path file) {
-        return Stream.concat(Stream.of(QUICK_START, ADOPTING, EXISTING_APPLICATION, INCIDENTS, SERVER_INCIDENTS), CHAPTERS.stream())
+        return Stream.concat(
+                        Stream.of(QUICK_START, ADOPTING, EXISTING_APPLICATION, INCIDENTS, SERVER_INCIDENTS),
+                        CHAPTERS.stream())
                 .anyMatch(name -> file.equals(DOCS.resolve("guide/" + name + ".md")));
     }
 

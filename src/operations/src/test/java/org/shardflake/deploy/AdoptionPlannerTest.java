@@ -306,9 +306,11 @@ class AdoptionPlannerTest {
                 """, "shard_0003.person.id");
         assertThat(leftOut())
                 .contains("tag: the key of new rows: pet, which leads to it, is generated, and no trigger sees it");
-        assertThat(Assessor.assess(ServerUrl.parse(postgres.database(1).uri()), "shard_0003.person.id", "").tables())
+        assertThat(Assessor.assess(ServerUrl.parse(postgres.database(1).uri()), "shard_0003.person.id", "")
+                        .tables())
                 .filteredOn(table -> table.obstacles().stream()
-                        .anyMatch(obstacle -> obstacle.problem().startsWith("pet, which leads to the key, is generated")))
+                        .anyMatch(
+                                obstacle -> obstacle.problem().startsWith("pet, which leads to the key, is generated")))
                 .extracting(Assessment.Table::name)
                 .containsExactly("shard_0003.tag");
         try (Connection shards = postgres.database(0).connect()) {

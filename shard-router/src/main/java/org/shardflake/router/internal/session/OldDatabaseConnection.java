@@ -112,8 +112,8 @@ final class OldDatabaseConnection extends LeasedConnection {
                 case SERIALIZATION -> throw new NotEnteredException(e);
                 case NO_FUNCTION, NO_SCHEMA ->
                     throw new SQLException(
-                            "the old database has no function shardflake_adopt.enter, so nothing says which shards have left it. '%s' creates the function, and with --cancel removes it"
-                                    .formatted(CliCommand.ADOPT_RUN),
+                            "the old database has no function shardflake_adopt.enter, so nothing says which shards have left it. '%s' creates the function, and '%s' removes it"
+                                    .formatted(CliCommand.ADOPT_RUN, CliCommand.ADOPT_RUN_CANCEL),
                             e.getSQLState(),
                             e);
                 default -> throw e;

@@ -77,7 +77,12 @@ final class Customers implements AutoCloseable {
             List<Integer> products = List.of(product(random), product(random));
             journal.placed(account, application.getBean(Shop.class).place(account.id(), products), products);
         } else {
-            change(application.getBean(Shop.class), journal, account, orders.get(random.nextInt(orders.size())), random);
+            change(
+                    application.getBean(Shop.class),
+                    journal,
+                    account,
+                    orders.get(random.nextInt(orders.size())),
+                    random);
         }
         writes.addAndGet(journal.writes() - before);
         look(application, account, random);

@@ -184,9 +184,8 @@ class ShopLeavesItsDatabaseIT {
     /** Fills the lookups of the plan, and finds each user by the e-mail address there, too. */
     private void usersAreFoundByLookup(List<ShopJournal> journals) throws Exception {
         adoption.fillLookups();
-        try (ShardRouter router = ShardRouter.builder()
-                .catalog(postgres.database(0).uri())
-                .build()) {
+        try (ShardRouter router =
+                ShardRouter.builder().catalog(postgres.database(0).uri()).build()) {
             Lookup emails = router.lookup("users.email");
             for (ShopJournal journal : journals) {
                 for (ShopJournal.Account account : journal.accounts()) {
