@@ -64,6 +64,8 @@ final class SliceFence {
             CREATE TABLE IF NOT EXISTS shardflake_adopt.slice (shard integer PRIMARY KEY, over_since timestamptz);
             COMMENT ON TABLE shardflake_adopt.slice IS 'The slices of this database by shard, and since when the rows of each live in the shard';
             INSERT INTO shardflake_adopt.slice SELECT n, NULL FROM generate_series(0, %1$s - 1) n ON CONFLICT DO NOTHING;
+            CREATE TABLE IF NOT EXISTS shardflake_adopt.fence (up_since timestamptz);
+            COMMENT ON TABLE shardflake_adopt.fence IS 'Since when fences have been raised; empty before';
             CREATE OR REPLACE FUNCTION shardflake_adopt.enter(shard integer, work text DEFAULT 'work') RETURNS void
                 LANGUAGE plpgsql STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
             DECLARE
@@ -72,6 +74,9 @@ final class SliceFence {
                 PERFORM pg_advisory_xact_lock_shared(%2$s, shard %% %3$s);
                 IF current_setting('transaction_isolation') LIKE 'read %%' OR current_setting('transaction_read_only')::boolean THEN
                     SELECT s.over_since INTO v_over FROM shardflake_adopt.slice s WHERE s.shard = enter.shard;
+                ELSIF work <> 'work' AND NOT EXISTS (SELECT FROM shardflake_adopt.fence) THEN
+                    -- The shard was found in a snapshot that may have a parent as it was before fences kept it in its shard.
+                    RAISE EXCEPTION 'this transaction is older than the fence of the slices' USING ERRCODE = '40001', HINT = 'Run it again.';
                 ELSE
                     -- The snapshot may be older than the lock. To lock the row fails if it has changed since.
                     SELECT s.over_since INTO v_over FROM shardflake_adopt.slice s WHERE s.shard = enter.shard FOR SHARE;
@@ -84,7 +89,8 @@ final class SliceFence {
                     RAISE EXCEPTION '%% is refused: shard %% has left this database', work, shard
                         USING ERRCODE = 'SF001', HINT = 'Work on it through the router: its rows here are as they were when it left.';
                 END IF;
-                IF NOT current_setting('transaction_read_only')::boolean AND txid_current_if_assigned() IS NOT NULL THEN
+                IF NOT current_setting('transaction_read_only')::boolean AND txid_current_if_assigned() IS NOT NULL
+                   AND EXISTS (SELECT FROM shardflake_adopt.fence) THEN
                     -- Ends with the transaction, or with a rollback to an earlier savepoint, as the lock does. READ ONLY has not locked the row.
                     PERFORM set_config('shardflake_adopt.entered', (txid_current_if_assigned() * %4$s + shard)::text, true);
                 END IF;
@@ -194,6 +200,10 @@ final class SliceFence {
             ALTER TABLE %3$s ENABLE ALWAYS TRIGGER zz_shardflake_adopt_fenced;
             """;
 
+    /** Notes that there are fences, for transactions whose snapshots are older than that. */
+    private static final String IS_RAISED =
+            "INSERT INTO shardflake_adopt.fence SELECT now() WHERE NOT EXISTS (SELECT FROM shardflake_adopt.fence)";
+
     private static final String IS_UP = """
             SELECT count(*) = 2 FROM pg_trigger WHERE tgrelid = to_regclass(?) AND tgname LIKE 'zz\\_shardflake\\_adopt\\_fence%' AND tgenabled = 'A'
             """;
@@ -207,7 +217,7 @@ final class SliceFence {
 
     /** Removes the objects that the fences of all tables share. */
     static final String REMOVE_ALL =
-            "DROP TABLE IF EXISTS shardflake_adopt.slice, shardflake_adopt.fenced; DROP FUNCTION IF EXISTS shardflake_adopt.enter(integer, text), shardflake_adopt.shards_over();";
+            "DROP TABLE IF EXISTS shardflake_adopt.slice, shardflake_adopt.fence, shardflake_adopt.fenced; DROP FUNCTION IF EXISTS shardflake_adopt.enter(integer, text), shardflake_adopt.shards_over();";
 
     private static final String INSTALL_FENCED = """
             CREATE TABLE IF NOT EXISTS shardflake_adopt.fenced (shard integer PRIMARY KEY);
@@ -387,6 +397,7 @@ final class SliceFence {
         String owner = refuseOtherOwner(route);
         new ChangeJournal(connection, table).withLock(() -> {
             Sql.execute(connection, INSTALL.formatted(adoption.shardCount(), LOCK_CLASS, LOCKS, SHARDS));
+            Sql.execute(connection, IS_RAISED);
             Sql.execute(
                     connection,
                     TRIGGERS.formatted(
