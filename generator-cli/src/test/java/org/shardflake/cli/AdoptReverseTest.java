@@ -570,6 +570,39 @@ class AdoptReverseTest {
         assertThat(differs.out()).contains("changed in the old database");
     }
 
+    /** While the old tables are open for the way back, no trigger refuses a row that has no shard. */
+    @Test
+    @Tag("full")
+    void theAdoptionDoesNotEndAgainWithARowOfNoShard() throws SQLException {
+        succeeds("lookup", "create", "users.name", "--uid-column=id", "--id-column=id");
+        cutOver(ALL);
+        succeeds("lookup", "backfill", "users.name");
+        // As a command that was killed at the end leaves it.
+        installation.execute(OLD, "UPDATE shardflake_adopt.adoption SET state = 'CLOSED'");
+        AdoptListener writer = new AdoptListener() {
+            @Override
+            public void lookupValuesStay() {
+                try {
+                    installation.execute(OLD, "INSERT INTO shop.remark VALUES (77777, NULL, NULL, 'of no order')");
+                } catch (SQLException e) {
+                    throw new IllegalStateException(e);
+                }
+                throw new IllegalStateException("fails before a shard comes back");
+            }
+        };
+
+        try (DatabaseAdopter adopter = AdoptSlicesTest.adopter(postgres, writer)) {
+            assertThatThrownBy(() -> adopter.reverse(ShardSet.of(3)))
+                    .hasMessage("fails before a shard comes back")
+                    .satisfies(failure -> assertThat(failure.getSuppressed()[0]).hasMessageContaining("77777"));
+        }
+        assertThatThrownBy(() -> cutOver(ALL)).hasMessageContaining("77777");
+        installation.execute(OLD, "DELETE FROM shop.remark WHERE id = 77777");
+        cutOver(ALL);
+        assertThat(installation.query(OLD, "SELECT DISTINCT state FROM shardflake_adopt.adoption"))
+                .isEqualTo("FINISHED");
+    }
+
     private void succeeds(String... command) {
         Cli.Result result = installation.launch(command);
         assertThat(result.exitCode()).as(result.toString()).isZero();

@@ -805,7 +805,8 @@ final class Adopter implements AutoCloseable {
         if (adoption.state() == AdoptState.FINISHED) {
             throw new AdoptRefusedException(
                     "the adoption is finished, and not by shards that left one by one",
-                    Advice.of("open it again with %s; then run the same command again", CliCommand.ADOPT_RUN_REOPEN));
+                    Advice.of(
+                            "while nothing was written to the shards, %s opens it again", CliCommand.ADOPT_RUN_REOPEN));
         }
         if (adoption.state() != AdoptState.FOLLOWING) {
             throw new AdoptRefusedException(

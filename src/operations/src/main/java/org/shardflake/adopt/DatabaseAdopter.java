@@ -352,10 +352,17 @@ public final class DatabaseAdopter implements AutoCloseable {
         });
     }
 
-    /** Ends the adoption once all shards have left. */
+    /** Ends the adoption once all shards have left. No trigger refuses a row without a shard before the tables are closed, so it looks for such rows then. */
     private void end() throws SQLException {
-        closeAll(tables);
-        ChangeJournal.finish(old(), names(tables));
+        try {
+            closeAll(tables);
+            onLevels(tables, adopter -> adopter.bringAllOver(adopter.prepare()));
+            onAll(tables, Adopter::refuseWaiting);
+            ChangeJournal.finish(old(), names(tables));
+        } catch (SQLException | RuntimeException e) {
+            openAfter(e, tables);
+            throw e;
+        }
         onAll(tables, Adopter::forgetFinished);
     }
 
@@ -407,11 +414,14 @@ public final class DatabaseAdopter implements AutoCloseable {
         return Sql.translating(() -> {
             lock();
             requireTogether();
-            boolean hasEnded = haveAllLeft() && unfinished().size() < tables.size();
+            boolean hasEnded = haveAllLeft() && isAnyClosed();
             if (hasEnded) {
-                openAgain(tables);
+                checkReopen(tables);
             }
             try {
+                if (hasEnded) {
+                    onAll(tables, Adopter::openAgain);
+                }
                 ReturnReport report = bringBack(shards);
                 if (hasEnded && report.now().isEmpty()) {
                     end();
@@ -432,10 +442,24 @@ public final class DatabaseAdopter implements AutoCloseable {
         }
     }
 
-    /** Ends the adoption again after a failure, unless a shard has come back: moves need not wait for it. */
+    /** Whether the adoption has ended, or a command that ends it was killed. */
+    private boolean isAnyClosed() throws SQLException {
+        for (Routes.Placed table : tables) {
+            AdoptState state = journal(table).find().orElseThrow().state();
+            if (state == AdoptState.CLOSED || state == AdoptState.FINISHED) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Ends the adoption again after a failure, so that moves need not wait for it, unless a shard has come back or its server may still refuse writes: then
+     * the next command opens it.
+     */
     private void endAgain(Exception failure) {
         try {
-            if (haveAllLeft()) {
+            if (haveAllLeft() && new SliceFence(old()).fenced().isEmpty()) {
                 end();
             }
         } catch (SQLException | RuntimeException e) {
@@ -580,12 +604,13 @@ public final class DatabaseAdopter implements AutoCloseable {
         return Sql.translating(() -> {
             lock();
             List<Routes.Placed> begun = begun();
-            openAgain(begun);
+            checkReopen(begun);
+            onAll(begun, Adopter::openAgain);
             return report(begun);
         });
     }
 
-    private void openAgain(List<Routes.Placed> closed) throws SQLException {
+    private void checkReopen(List<Routes.Placed> closed) throws SQLException {
         try {
             onAll(closed, Adopter::checkReopen);
         } catch (SQLException | RuntimeException e) {
@@ -596,7 +621,6 @@ public final class DatabaseAdopter implements AutoCloseable {
             }
             throw e;
         }
-        onAll(closed, Adopter::openAgain);
     }
 
     /** Refuses an adoption that cannot be cancelled. */

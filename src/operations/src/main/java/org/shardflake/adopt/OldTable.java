@@ -648,14 +648,9 @@ final class OldTable {
     List<String> noted(Adoption adoption, int limit) throws SQLException {
         return Sql.list(
                 connection,
-                "SELECT ROW(%s, %s)::text FROM (%s) c LIMIT %s"
-                        .formatted(NONE, table.keyOf("c"), allNoted(adoption), limit),
+                "SELECT DISTINCT ROW(%s, %s)::text FROM %s c LIMIT %s"
+                        .formatted(NONE, table.keyOf("c"), changes(adoption.id()), limit),
                 row -> row.getString(1));
-    }
-
-    private String allNoted(Adoption adoption) {
-        return "SELECT %1$s FROM %2$s c UNION SELECT %1$s FROM %3$s c"
-                .formatted(table.keyOf("c"), changes(adoption.id()), waiting(adoption));
     }
 
     /** The rows with these primary keys, each as the text of a row of its shard and its key. */
@@ -683,8 +678,8 @@ final class OldTable {
         String condition =
                 shards.size() > LISTED ? shard + " IS NOT NULL" : "%s = ANY ('%s')".formatted(shard, array(shards));
         if (followed != null) {
-            condition += " AND NOT EXISTS (SELECT FROM (%s) n WHERE (%s) = (%s))"
-                    .formatted(allNoted(followed), table.keyOf("n"), table.keyOf("t"));
+            condition += " AND NOT EXISTS (SELECT FROM %s n WHERE (%s) = (%s))"
+                    .formatted(changes(followed.id()), table.keyOf("n"), table.keyOf("t"));
         }
         Sql.list(
                 connection,

@@ -139,18 +139,13 @@ final class SliceComparison {
             List<Column> primaryKey,
             Set<Integer> wanted)
             throws SQLException {
-        boolean isFollowed = adoption.state() != AdoptState.FINISHED;
-        List<List<String>> pending = (isFollowed ? old.noted(adoption, SUSPECTS) : List.<String>of())
-                .stream()
-                        .map(key -> difference(key))
-                        .map(Suspect::of)
-                        .map(Suspect::key)
-                        .toList();
-        if (pending.size() == SUSPECTS) {
-            return wanted;
-        }
+        List<String> noted = adoption.state() == AdoptState.FINISHED ? List.of() : old.noted(adoption, SUSPECTS);
+        boolean areLeftOut = !noted.isEmpty() && noted.size() < SUSPECTS;
+        List<List<String>> pending = !areLeftOut
+                ? List.of()
+                : noted.stream().map(key -> Suspect.of(difference(key)).key()).toList();
         SliceDigests digests = SliceDigests.of(
-                old, servers, all, wanted, new SliceDigests.Pending(isFollowed ? adoption : null, pending, primaryKey));
+                old, servers, all, wanted, new SliceDigests.Pending(areLeftOut ? adoption : null, pending, primaryKey));
         rows = digests.rows();
         shards = digests.found().size();
         for (int from = 0; from < pending.size(); from += ROWS_AT_A_TIME) {
@@ -288,8 +283,11 @@ final class SliceComparison {
     }
 
     private void decide(int shard, Suspect suspect, OldTable.Moment moment, Map<List<String>, Long> there) {
-        if (!moment.pending().contains(suspect.key())) {
-            decide(shard, suspect, hash(moment, shard, suspect), there.get(suspect.key()));
+        Long wanted = hash(moment, shard, suspect);
+        Long is = there.get(suspect.key());
+        boolean isElsewhere = wanted == null && is == null; // Whatever is still to be brought of it.
+        if (isElsewhere || !moment.pending().contains(suspect.key())) {
+            decide(shard, suspect, wanted, is);
         } else if (suspects.computeIfAbsent(shard, first -> new TreeSet<>()).add(suspect)) {
             ofAll.incrementAndGet();
         }

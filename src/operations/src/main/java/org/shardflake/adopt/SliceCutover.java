@@ -56,11 +56,19 @@ final class SliceCutover implements AutoCloseable {
 
     private static final int FEW = 2;
 
+    /** The number of tables that one query asks for: it locks each, with its indexes and partitions, and a server has room for some thousand locks. */
+    private static final int ASKED_AT_A_TIME = 25;
+
     /** The shard, as a setting: the queries are the same for all shards, so that the server plans them once. */
     private static final String SHARD = "pg_catalog.current_setting('shardflake_adopt.leaving')::integer";
 
     /** @param session the number of the one that all of the table's rows are brought by */
-    private record Table(Routes.Placed placed, int session, Adopter adopter, Adoption adoption, Rows rows) {}
+    private record Table(Routes.Placed placed, int session, Adopter adopter, Adoption adoption, Rows rows) {
+
+        boolean isPartitioned() {
+            return placed.routed().route().table().kind().equals("p");
+        }
+    }
 
     /** Work on a table. */
     @FunctionalInterface
@@ -228,8 +236,8 @@ final class SliceCutover implements AutoCloseable {
     }
 
     /**
-     * Runs work on the tables that need it, parents first, since changes of parents may change their children's shards. One query asks for all tables of a
-     * level, however many do not.
+     * Runs work on the tables that need it, parents first, since changes of parents may change their children's shards. One query asks for several tables of a
+     * level, however many need nothing.
      *
      * @return the tables that did
      */
@@ -238,16 +246,31 @@ final class SliceCutover implements AutoCloseable {
         for (List<Table> level : tables.stream()
                 .collect(groupingBy(table -> table.placed().level(), TreeMap::new, toList()))
                 .values()) {
-            List<String> questions = new ArrayList<>();
+            List<Table> its = new ArrayList<>();
+            List<Table> some = new ArrayList<>();
             for (Table table : level) {
-                questions.add("SELECT %s WHERE %s".formatted(questions.size(), need.of(table)));
+                some.add(table);
+                if (table.isPartitioned() || some.size() == ASKED_AT_A_TIME) {
+                    its.addAll(asking(some, need));
+                    some.clear();
+                }
             }
-            List<Table> its = Sql.list(
-                    sessions.get(0).old(), String.join(" UNION ALL ", questions), row -> level.get(row.getInt(1)));
+            its.addAll(asking(some, need));
             onAll(its, step);
             needed.addAll(its);
         }
         return needed;
+    }
+
+    private List<Table> asking(List<Table> some, Need need) throws SQLException {
+        if (some.isEmpty()) {
+            return List.of();
+        }
+        List<String> questions = new ArrayList<>();
+        for (Table table : some) {
+            questions.add("SELECT %s WHERE %s".formatted(questions.size(), need.of(table)));
+        }
+        return Sql.list(sessions.get(0).old(), String.join(" UNION ALL ", questions), row -> some.get(row.getInt(1)));
     }
 
     private static SliceComparison comparison(Map<Table, SliceComparison> comparisons, Table table) {
@@ -257,7 +280,7 @@ final class SliceCutover implements AutoCloseable {
     private SliceReport cutOver(int shard, Map<Table, SliceComparison> comparisons, boolean isRehearsal)
             throws SQLException {
         for (Table table : tables) {
-            if (table.placed().routed().route().table().kind().equals("p")) {
+            if (table.isPartitioned()) {
                 table.adopter().followPartitions(table.adoption());
             }
         }
