@@ -218,9 +218,8 @@ final class OldTable {
         Sql.execute(connection, "ANALYZE " + found);
         // A row is not of the shard when neither it nor its way leads there.
         String gone =
-                "SELECT %s, %s%%s FROM %s c WHERE NOT EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = c.shardflake_shard)"
+                "SELECT c.shardflake_shard, %s%%s FROM %s c WHERE NOT EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = c.shardflake_shard)"
                         .formatted(
-                                route.link() == null ? "c.shardflake_shard" : "NULL::integer",
                                 table.listOf("c", route.noted()),
                                 found,
                                 route.followed(),
@@ -309,7 +308,9 @@ final class OldTable {
         Route.Link link = route.link();
         String was = link == null
                 ? "c.shardflake_shard IS NULL OR c.shardflake_shard = " + shard
-                : "COALESCE((SELECT bool_or(e.shard = %s) FROM (%s) e (shard)), true)"
+                // A shard in which the row was found when it was copied again may be none that the rows of its path
+                // were in.
+                : "COALESCE((SELECT bool_or(e.shard = %1$s) FROM (%2$s) e (shard)), true) OR c.shardflake_shard = %1$s"
                         .formatted(shard, ever(link.parent(), link.to(), table.listOf("c", link.columns()), 1));
         // Of a row that came from another shard, that one's change would be carried out when this shard may have left.
         // OFFSET keeps PostgreSQL from
@@ -416,7 +417,7 @@ final class OldTable {
     private String goneByLink(Route.Link link, String taken) throws SQLException {
         return """
                 SELECT g.shard, true, %1$s
-                  FROM (SELECT DISTINCT e.shard, %2$s FROM %8$s c CROSS JOIN LATERAL (%3$s) e (shard) WHERE e.shard IS NOT NULL) g
+                  FROM (SELECT DISTINCT e.shard, %2$s FROM %8$s c CROSS JOIN LATERAL (%3$s UNION ALL SELECT c.shardflake_shard) e (shard) WHERE e.shard IS NOT NULL) g
                  WHERE NOT EXISTS (SELECT FROM %4$s t WHERE (%5$s) = (%6$s) AND %7$s = g.shard)
                 """.formatted(
                         onlyKey("g."),
