@@ -277,6 +277,23 @@ class DatabaseAdopterTest {
         assertThat(found()).isEqualTo(wanted());
     }
 
+    /** A run that is killed after it has copied a table again, and before the table's parents, leaves such rows when the parents move. */
+    @Test
+    void rowsThatAreCopiedAgainLeaveShardsThatTheirParentsWereNeverIn() throws SQLException {
+        try (DatabaseAdopter adopter = adopter(100, AdoptListener.NONE)) {
+            adopter.run();
+        }
+        installation.execute(0, "INSERT INTO shard_0001.item SELECT * FROM shard_0003.item WHERE order_id = 10");
+        assertThat(found()).isNotEqualTo(wanted());
+        installation.execute(OLD, "ALTER TABLE shop.item DISABLE TRIGGER shardflake_adopt_note");
+
+        try (DatabaseAdopter adopter = adopter(100, AdoptListener.NONE)) {
+            adopter.run();
+        }
+
+        assertThat(found()).isEqualTo(wanted());
+    }
+
     @Test
     void aPlanIsRunByItsCommand() throws SQLException, IOException {
         Path plan = Files.writeString(directory.resolve("adoption.yaml"), AdoptionPlanFile.format(plan("id")));
