@@ -87,7 +87,7 @@ record SourceTable(
                 .allMatch(name -> column(name).map(Column::isNotNull).orElse(false));
     }
 
-    /** Those of some columns that are computed from others. */
+    /** Returns which of these columns are generated. */
     List<String> generated(List<String> names) {
         return names.stream()
                 .filter(name -> column(name).map(Column::isGenerated).orElse(false))
