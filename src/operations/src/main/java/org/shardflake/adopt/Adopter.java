@@ -506,7 +506,7 @@ final class Adopter implements AutoCloseable {
      * @throws AdoptException if one has
      */
     void requireSamePartitions(Adoption adoption) throws SQLException {
-        if (table.kind().equals("p") && triggers(adoption).areChanged()) {
+        if (table.isPartitioned() && triggers(adoption).areChanged()) {
             throw new AdoptException(
                     "partitions of %s have just come or gone; run the same command again".formatted(table.name()));
         }
@@ -685,7 +685,7 @@ final class Adopter implements AutoCloseable {
 
     /** Brings over everything that has been committed. */
     void bringRest(Adoption adoption) throws SQLException {
-        if (table.kind().equals("p")) {
+        if (table.isPartitioned()) {
             followPartitions(adoption);
         }
         bringNoted(adoption);
@@ -707,7 +707,7 @@ final class Adopter implements AutoCloseable {
 
     /** SQL for whether {@link #bringRest(Adoption)} has anything to do. */
     String hasRest(Adoption adoption) {
-        return table.kind().equals("p") ? "true" : old.isNoted(adoption);
+        return table.isPartitioned() ? "true" : old.isNoted(adoption);
     }
 
     /**

@@ -295,20 +295,14 @@ public final class DatabaseAdopter implements AutoCloseable {
             // What is missing there would be found only after the writes have stopped.
             onAll(unfinished, Adopter::checkReferences);
             requireReferences();
-            try {
-                closeAll(unfinished);
+            end(unfinished, () -> {
                 if (!unfinished.isEmpty()) {
                     listener.closed(name("each", unfinished));
                 }
                 onLevels(unfinished, adopter -> adopter.bringAllOver(adopter.prepare()));
                 check(unfinished);
                 requireReferences().forEach(listener::onlyInReference);
-                ChangeJournal.finish(old(), names(unfinished));
-            } catch (SQLException | RuntimeException e) {
-                openAfter(e, unfinished);
-                throw e;
-            }
-            onAll(unfinished, Adopter::forgetFinished);
+            });
             return report();
         });
     }
@@ -354,16 +348,23 @@ public final class DatabaseAdopter implements AutoCloseable {
 
     /** Ends the adoption once all shards have left. No trigger refuses a row without a shard before the tables are closed, so it looks for such rows then. */
     private void end() throws SQLException {
-        try {
-            closeAll(tables);
+        end(tables, () -> {
             onLevels(tables, adopter -> adopter.bringAllOver(adopter.prepare()));
             onAll(tables, Adopter::refuseWaiting);
-            ChangeJournal.finish(old(), names(tables));
+        });
+    }
+
+    /** Closes tables, and ends their adoption after some work; if that fails, they take writes again. */
+    private void end(List<Routes.Placed> some, Sql.Action<RuntimeException> work) throws SQLException {
+        try {
+            closeAll(some);
+            work.run();
+            ChangeJournal.finish(old(), names(some));
         } catch (SQLException | RuntimeException e) {
-            openAfter(e, tables);
+            openAfter(e, some);
             throw e;
         }
-        onAll(tables, Adopter::forgetFinished);
+        onAll(some, Adopter::forgetFinished);
     }
 
     private boolean haveAllLeft() throws SQLException {

@@ -308,13 +308,11 @@ final class OldTable {
         Route.Link link = route.link();
         String was = link == null
                 ? "c.shardflake_shard IS NULL OR c.shardflake_shard = " + shard
-                // A shard in which the row was found when it was copied again may be none that the rows of its path
-                // were in.
+                // The line's own shard is where the row was found; its path may never have led there.
                 : "COALESCE((SELECT bool_or(e.shard = %1$s) FROM (%2$s) e (shard)), true) OR c.shardflake_shard = %1$s"
                         .formatted(shard, ever(link.parent(), link.to(), table.listOf("c", link.columns()), 1));
         // Of a row that came from another shard, that one's change would be carried out when this shard may have left.
-        // OFFSET keeps PostgreSQL from
-        // reading the whole table once, if it expects many changes.
+        // OFFSET keeps PostgreSQL from reading the whole table once, if it expects many changes.
         String is = "EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = %s OFFSET 0)"
                 .formatted(route.followed(), table.keyOf("t"), table.keyOf("c"), route.shard("t"), shard);
         // A row that others get their keys from has moved: only the change of the shard where it was says so.

@@ -140,12 +140,17 @@ final class SliceComparison {
             Set<Integer> wanted)
             throws SQLException {
         List<String> noted = adoption.state() == AdoptState.FINISHED ? List.of() : old.noted(adoption, SUSPECTS);
-        boolean areLeftOut = !noted.isEmpty() && noted.size() < SUSPECTS;
-        List<List<String>> pending = !areLeftOut
+        List<List<String>> pending = noted.size() == SUSPECTS
                 ? List.of()
                 : noted.stream().map(key -> Suspect.of(difference(key)).key()).toList();
         SliceDigests digests = SliceDigests.of(
-                old, servers, all, wanted, new SliceDigests.Pending(areLeftOut ? adoption : null, pending, primaryKey));
+                old,
+                servers,
+                all,
+                wanted,
+                pending.isEmpty()
+                        ? SliceDigests.Pending.NONE
+                        : new SliceDigests.Pending(adoption, pending, primaryKey));
         rows = digests.rows();
         shards = digests.found().size();
         for (int from = 0; from < pending.size(); from += ROWS_AT_A_TIME) {

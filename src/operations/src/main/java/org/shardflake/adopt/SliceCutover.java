@@ -66,7 +66,7 @@ final class SliceCutover implements AutoCloseable {
     private record Table(Routes.Placed placed, int session, Adopter adopter, Adoption adoption, Rows rows) {
 
         boolean isPartitioned() {
-            return placed.routed().route().table().kind().equals("p");
+            return placed.routed().route().table().isPartitioned();
         }
     }
 
@@ -191,6 +191,7 @@ final class SliceCutover implements AutoCloseable {
         for (int search = 0; search < SEARCHES && !left.isEmpty(); search++) {
             bringRest();
             onAll(left, table -> {
+                // What has changed while others were searched, since each such row is looked up.
                 table.adopter().bringRest(table.adoption());
                 table.adopter().search(comparison(comparisons, table), table.rows(), wanted);
             });

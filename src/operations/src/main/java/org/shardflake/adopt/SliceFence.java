@@ -201,7 +201,7 @@ final class SliceFence {
             """;
 
     /** Notes that there are fences, for transactions whose snapshots are older than that. */
-    private static final String IS_RAISED =
+    private static final String NOTE_RAISED =
             "INSERT INTO shardflake_adopt.fence SELECT now() WHERE NOT EXISTS (SELECT FROM shardflake_adopt.fence)";
 
     private static final String IS_UP = """
@@ -397,7 +397,7 @@ final class SliceFence {
         String owner = refuseOtherOwner(route);
         new ChangeJournal(connection, table).withLock(() -> {
             Sql.execute(connection, INSTALL.formatted(adoption.shardCount(), LOCK_CLASS, LOCKS, SHARDS));
-            Sql.execute(connection, IS_RAISED);
+            Sql.execute(connection, NOTE_RAISED);
             Sql.execute(
                     connection,
                     TRIGGERS.formatted(

@@ -220,19 +220,22 @@ final class SliceReturn implements AutoCloseable {
         List<Table> differing = new ArrayList<>();
         for (int i = 0; i < tables.size(); i++) {
             Table table = tables.get(i);
-            if (found.contains(i) || differing.stream().anyMatch(other -> other.rows() == table.parent())) {
+            if (found.contains(i) || hasParent(differing, table)) {
                 differing.add(table);
             }
         }
         return differing;
     }
 
+    private static boolean hasParent(List<Table> some, Table child) {
+        return some.stream().anyMatch(other -> other.rows() == child.parent());
+    }
+
     private void write(int shard) throws SQLException {
         readAgain(shard);
         List<Table> differing = differing();
         for (Table table : differing) {
-            boolean hasParent = differing.stream().anyMatch(other -> other.rows() == table.parent());
-            table.rows().findLost(shard, hasParent ? table.parent() : null);
+            table.rows().findLost(shard, hasParent(differing, table) ? table.parent() : null);
         }
         for (int i = differing.size() - 1; i >= 0; i--) {
             differing.get(i).rows().deleteGone();

@@ -94,7 +94,7 @@ final class TableChecks {
                                     table.hasChildren() ? "others inherit from it" : "it is a view or foreign"),
                     "adopt tables that have their rows themselves, or partitions; bring those of children together in one table first");
         }
-        if (table.kind().equals("p") && !Sql.isTrue(connection, FENCES_PARTITIONS)) {
+        if (table.isPartitioned() && !Sql.isTrue(connection, FENCES_PARTITIONS)) {
             throw new AdoptRefusedException(
                     "%s is partitioned, and before PostgreSQL 13.4, triggers cannot refuse writes to partitioned tables, or refuse those to new partitions"
                             .formatted(table.name()),

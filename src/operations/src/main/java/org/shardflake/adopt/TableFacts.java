@@ -153,6 +153,10 @@ record TableFacts(
                 table);
     }
 
+    boolean isPartitioned() {
+        return kind.equals("p");
+    }
+
     /** The table's own rows, without those of tables that inherit from it. Partitions are not such tables. */
     private static String own(String name, String kind) {
         return kind.equals("p") ? name : "ONLY " + name;
