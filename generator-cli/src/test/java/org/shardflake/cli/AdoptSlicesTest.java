@@ -754,6 +754,7 @@ class AdoptSlicesTest {
                 .endsWith("\n6 shards are still there\n");
         assertThat(adopt("rehearse", plan, "--shards=8").exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(cutOver(plan, "--shards=1").out()).isEqualTo("no shard had to leave\n6 shards are still there\n");
+        assertThat(cutOver(plan, "--shards=2-6").out()).endsWith("\n1 shard is still there\n");
         assertThat(cutOver(plan, "--percent=101").err()).contains("--percent 101 is out of range 0..100");
         installation.execute(OLD, "UPDATE shop.remark SET line = NULL WHERE id = 5");
         assertThat(cutOver(plan, "--percent=100", "-o=json").err())

@@ -34,6 +34,7 @@ import org.shardflake.assess.Assessor;
 import org.shardflake.flyway.AppliedMigrations;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.server.SqlText;
 
 /** Plans how a database goes into shards. Only reads. */
 public final class AdoptionPlanner {
@@ -255,7 +256,8 @@ public final class AdoptionPlanner {
         }
         String target = table.name().table();
         for (int i = 1; !targets.add(table.goes() + target); i++) {
-            target = "%s_%s%s".formatted(table.name().schema(), table.name().table(), i == 1 ? "" : "_" + i);
+            target = SqlText.shortened(
+                    "%s_%s%s".formatted(table.name().schema(), table.name().table(), i == 1 ? "" : "_" + i));
         }
         String into = target.equals(table.name().table()) ? null : target;
         return new Table(table.name(), table.goes(), into, table.key(), table.path(), table.add(), table.ids());

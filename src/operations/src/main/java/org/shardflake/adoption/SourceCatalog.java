@@ -59,6 +59,7 @@ record SourceCatalog(
      * @param type as in pg_constraint
      * @param target the oid of the table that it refers to
      * @param actions what follows the columns that it refers to
+     * @param hasPeriod whether it is a foreign key whose last columns are periods, of which one has the other within it
      */
     record Constraint(
             String name,
@@ -69,7 +70,8 @@ record SourceCatalog(
             List<String> targetColumns,
             String actions,
             boolean isDeferrable,
-            @Nullable String comment) {}
+            @Nullable String comment,
+            boolean hasPeriod) {}
 
     /**
      * An index that belongs to no constraint.
@@ -195,13 +197,16 @@ record SourceCatalog(
                          UNION ALL SELECT format('trigger %I of %s', g.tgname, t.relid) FROM pg_trigger g
                                     WHERE g.tgrelid = t.relid AND NOT g.tgisinternal AND g.tgname !~ '^shardflake_adopt_'
                                       AND NOT EXISTS (SELECT FROM pg_trigger o WHERE o.tgrelid IN (SELECT relid FROM pg_partition_ancestors(t.relid)) AND o.tgrelid <> t.relid AND o.tgname = g.tgname)) own (what)
-                     WHERE w.relkind = 'p' AND t.level > 0)
+                     WHERE w.relkind = 'p' AND t.level > 0),
+                   (SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = w.oid
+                       AND EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)))
               FROM wanted w ORDER BY w.nspname, w.relname
             """;
 
     private static final String COLUMNS = WANTED + """
             SELECT w.oid, a.attname, format_type(a.atttypid, a.atttypmod),
-                   format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), NULL), t.typtype = 'd', a.attnotnull,
+                   format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), NULL), t.typtype = 'd',
+                   a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)),
                    pg_get_expr(d.adbin, d.adrelid),
                    a.attidentity <> '' OR a.attgenerated = '' AND COALESCE(pg_get_expr(d.adbin, d.adrelid) ~ '^nextval[(]', false),
                    a.attgenerated::text,
@@ -228,7 +233,7 @@ record SourceCatalog(
                           (SELECT ' (' || string_agg(quote_ident(a.attname), ', ') || ')' FROM jsonb_array_elements_text(NULLIF(to_jsonb(k) -> 'confdelsetcols', 'null')) c JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = c::int2),
                           CASE WHEN k.condeferrable THEN ' DEFERRABLE' END, CASE WHEN k.condeferred THEN ' INITIALLY DEFERRED' END,
                           CASE WHEN to_jsonb(k) ->> 'conenforced' = 'false' THEN ' NOT ENFORCED' WHEN NOT k.convalidated THEN ' NOT VALID' END),
-                   k.condeferrable, obj_description(k.oid, 'pg_constraint')
+                   k.condeferrable, obj_description(k.oid, 'pg_constraint'), to_jsonb(k) ->> 'conperiod' = 'true'
               FROM wanted w JOIN pg_constraint k ON k.conrelid = w.oid
              WHERE k.contype IN ('c', 'u', 'p', 'x', 'f') AND k.conparentid = 0
              ORDER BY w.oid, position(k.contype::text IN 'pucxf'), k.conname
@@ -357,7 +362,8 @@ record SourceCatalog(
                         texts(row, 7),
                         row.getString(8),
                         row.getBoolean(9),
-                        row.getString(10)));
+                        row.getString(10),
+                        row.getBoolean(11)));
         Map<Long, List<Index>> indexes = read(
                 connection,
                 INDEXES,
@@ -500,6 +506,12 @@ record SourceCatalog(
                 row.getBoolean(9),
                 "it has row-level security",
                 "write its policies into the changelog; they must not look at other shards");
+        String unchecked = row.getString(19);
+        add(
+                found,
+                unchecked != null,
+                "that columns are NOT NULL, which is NOT VALID: " + unchecked,
+                "fill them, and validate it; write it into the changelog when no row without a value is left");
         String rules = row.getString(10);
         add(found, rules != null, "rules: " + rules, "replace them by triggers or by the application");
         add(found, row.getBoolean(11), "its replica identity is FULL", "the shards use the primary key");

@@ -52,7 +52,14 @@ public record TableName(String schema, String table) implements Comparable<Table
     }
 
     private static String plain(String part) {
-        return part.startsWith("\"") ? part.substring(1, part.length() - 1).replace("\"\"", "\"") : part;
+        String name =
+                part.startsWith("\"") ? part.substring(1, part.length() - 1).replace("\"\"", "\"") : part;
+        if (!SqlText.shortened(name).equals(name)) {
+            throw new IllegalArgumentException(
+                    "%s has more than 63 bytes, after which PostgreSQL cuts names; write a shorter one"
+                            .formatted(name));
+        }
+        return name;
     }
 
     /** A name as the plan's file writes it: in double quotes only if it needs them. */

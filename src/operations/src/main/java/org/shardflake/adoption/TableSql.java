@@ -373,9 +373,9 @@ final class TableSql {
                     .formatted(
                             target(),
                             written(constraint.name()),
-                            written(constraint.columns()),
+                            referring(constraint, constraint.columns()),
                             isSharded() && target.goes() == Goes.REFERENCE ? "reference." + name : name,
-                            written(constraint.targetColumns()),
+                            referring(constraint, constraint.targetColumns()),
                             constraint.actions()));
             comment(
                     statements,
@@ -383,6 +383,13 @@ final class TableSql {
                     constraint.comment());
         }
         return statements.isEmpty() ? "" : String.join(";\n", statements) + ";";
+    }
+
+    private String referring(Constraint constraint, List<String> columns) {
+        int last = columns.size() - 1;
+        return constraint.hasPeriod()
+                ? "%s, PERIOD %s".formatted(written(columns.subList(0, last)), written(columns.get(last)))
+                : written(columns);
     }
 
     private boolean isBrought(Constraint constraint) {

@@ -86,6 +86,7 @@ class AdoptionPlanFileTest {
             toColumns: [id]      | toColumns: [id, line] | line 21: tables: refund: path: 1: columns has 1 for 2 columns of item; give as many, in the same order
             - columns: [item]    | - column: [item]     | line 21: tables: refund: path: 1: column is not known; known here are columns, to, toColumns
             into: orders         | into: users          | line 9: tables: "Sales"."Orders": into gives the name users, which users has, too; give one of them another, by into: NAME
+            into: orders         | into: orders_ééééééééééééééééééééééééééééé | line 9: tables: "Sales"."Orders": into is wrong: orders_ééééééééééééééééééééééééééééé has more than 63 bytes, after which PostgreSQL cuts names; write a shorter one
             job:                 | Job:                 | line 30: tables: Job is wrong: Job is not the name of a table; write it as in SQL, such as orders, app.orders or "Orders"
             version: 1           | version: 2           | line 2: version is 2, and this shardflake reads 1
             column: id}          | column: uid}         | line 6: key: table is users, which is not among the tables by key uid; name the table with the key there, or leave table out

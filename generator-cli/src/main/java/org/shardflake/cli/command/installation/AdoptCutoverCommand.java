@@ -11,6 +11,7 @@ import org.shardflake.adopt.CutoverReport;
 import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.adoption.AdoptionPlan;
 import org.shardflake.cli.output.Amounts;
+import org.shardflake.jdbc.Plural;
 import picocli.CommandLine.Command;
 
 /** {@code shardflake adopt cutover}: moves shards out of the old database, one by one. */
@@ -70,7 +71,7 @@ final class AdoptCutoverCommand extends AbstractSliceCommand {
     String rest(ShardSet shards) {
         return shards.isEmpty()
                 ? "all shards have left: the old tables refuse all writes"
-                : Amounts.shards(shards.size()) + " are still there";
+                : Amounts.shards(shards.size()) + Plural.choose(shards, " is", " are") + " still there";
     }
 
     @Override

@@ -10,6 +10,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.adopt.CutoverReport;
 import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.cli.output.Amounts;
+import org.shardflake.jdbc.Plural;
 import picocli.CommandLine.Command;
 
 /** {@code shardflake adopt rehearse}: does all that makes writers wait in a cutover, but keeps every shard in the old database. */
@@ -64,6 +65,6 @@ final class AdoptRehearseCommand extends AbstractSliceCommand {
 
     @Override
     String rest(ShardSet shards) {
-        return Amounts.shards(shards.size()) + " are still there";
+        return Amounts.shards(shards.size()) + Plural.choose(shards, " is", " are") + " still there";
     }
 }

@@ -10,6 +10,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.adopt.DatabaseAdopter;
 import org.shardflake.adopt.ReturnReport;
 import org.shardflake.cli.output.Amounts;
+import org.shardflake.jdbc.Plural;
 import picocli.CommandLine.Command;
 
 /** {@code shardflake adopt reverse}: brings shards back to the old database. */
@@ -64,6 +65,6 @@ final class AdoptReverseCommand extends AbstractSliceCommand {
     String rest(ShardSet shards) {
         return shards.isEmpty()
                 ? "all shards are in the old database"
-                : Amounts.shards(shards.size()) + " have left the old database";
+                : Amounts.shards(shards.size()) + Plural.choose(shards, " has", " have") + " left the old database";
     }
 }
