@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.io.StringWriter;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -38,6 +39,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyManager;
+import org.shardflake.Server;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
@@ -563,12 +567,15 @@ class OldDatabaseTest {
     }
 
     @Test
-    void isolationLevelsSavepointsAndAutoCommitStayAsTheyAre() throws SQLException {
+    void isolationLevelsSavepointsAndAutoCommitStayAsTheyAre() throws Exception {
         cutOver(ShardSet.of(3));
         try (ShardRouter router = router()) {
             String level = router.write(12, tx -> {
-                try (Statement statement = tx.connection().createStatement()) {
-                    statement.execute("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+                try (Statement statement = tx.connection().createStatement();
+                        PreparedStatement prepared =
+                                tx.connection().prepareStatement("set transaction isolation level repeatable read")) {
+                    prepared.execute();
+                    statement.execute("/* ours */ SET LOCAL transaction_isolation = 'serializable'");
                     tx.connection().rollback(tx.connection().setSavepoint());
                     try (ResultSet row = statement.executeQuery(
                             "SELECT current_setting('transaction_isolation') || (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())")) {
@@ -588,8 +595,50 @@ class OldDatabaseTest {
                     }
                 });
                 assertThat(name).isEqualTo(user == 11 ? "shard_0003" : "shop");
+                for (boolean autoCommit : new boolean[] {true, false}) {
+                    long copied = router.<Long, Exception>attempt(ShardKey.uid(user), false, attempt -> {
+                        try (Connection connection = attempt.connection()) {
+                            connection.setAutoCommit(autoCommit);
+                            CopyManager copies =
+                                    connection.unwrap(PGConnection.class).getCopyAPI();
+                            return copies.copyOut("COPY users TO STDOUT", new StringWriter());
+                        }
+                    });
+                    assertThat(copied).isEqualTo(user == 11 ? 5 : 40);
+                }
             }
         }
+    }
+
+    /** Writers wait for a cutover, however impatient their role is. */
+    @Test
+    void theLimitOfARoleForLocksIsNotTheOneOfACutover() throws Exception {
+        run();
+        ExecutorService writer = Executors.newSingleThreadExecutor();
+        AtomicInteger retries = new AtomicInteger();
+        try (Connection cutover = postgres.database(OLD).connect();
+                Statement lock = cutover.createStatement();
+                ShardRouter router = ShardRouter.builder()
+                        .catalog(postgres.database(0).uri())
+                        .oldDatabase(postgres.database(OLD).uri(), "shop")
+                        .driverProperty("options", "-c lock_timeout=20")
+                        .listener(new RouterListener() {
+                            @Override
+                            public void retried(Server server, RetryReason reason) {
+                                retries.incrementAndGet();
+                            }
+                        })
+                        .build()) {
+            lock.execute("SELECT pg_advisory_lock(1936419171, 3)");
+            Future<String> written = writer.submit(() -> schemaOf(router, 11));
+            assertThat(Poll.everyMillis(5, Duration.ofMinutes(1)).until(() -> retries.get() > 1 || written.isDone()))
+                    .isTrue();
+            lock.execute("SELECT pg_advisory_unlock_all()");
+            assertThat(written.get(1, TimeUnit.MINUTES)).isEqualTo("shop");
+        } finally {
+            writer.shutdownNow();
+        }
+        assertThat(retries).hasPositiveValue();
     }
 
     /** The application gets the old database's rows, whatever the shard has, and its pools lend the same connections. */

@@ -35,12 +35,14 @@ final class OldDatabaseConnection extends LeasedConnection {
     private static final String NO_FUNCTION = "42883";
     private static final String NO_SCHEMA = "3F000";
     private static final String SERIALIZATION = "40001";
+    private static final String LOCK_TIMEOUT = "55P03";
     private static final String FENCED = "SF001";
     private static final int MOST_SAMPLED = 20;
 
-    /** Matches SET TRANSACTION, which has to come before a transaction's first query. */
-    private static final Pattern SETTING =
-            Pattern.compile("\\s*SET\\s+TRANSACTION\\s[^;]*;?\\s*", Pattern.CASE_INSENSITIVE);
+    /** Matches what has to come before a transaction's first query: SET TRANSACTION, and the settings that it sets. */
+    private static final Pattern SETTING = Pattern.compile(
+            "(?:\\s++|--[^\n]*+\n|/\\*.*?\\*/)*+SET\\s+(?:(?:LOCAL\\s+)?TRANSACTION_|TRANSACTION\\s)[^;]*;?\\s*",
+            Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
     private final Connection pooled;
     private final DriverSession driver;
@@ -108,8 +110,8 @@ final class OldDatabaseConnection extends LeasedConnection {
                     old.left().accept(shard());
                     throw new NotEnteredException(e);
                 }
-                // It waited for the cutover, and its snapshot is older.
-                case SERIALIZATION -> throw new NotEnteredException(e);
+                // It waited for the cutover, and its snapshot is older, or the role's lock_timeout was shorter.
+                case SERIALIZATION, LOCK_TIMEOUT -> throw new NotEnteredException(e);
                 case NO_FUNCTION, NO_SCHEMA ->
                     throw new SQLException(
                             "the old database has no function shardflake_adopt.enter, so nothing says which shards have left it. '%s' creates the function, and '%s' removes it"
@@ -260,6 +262,9 @@ final class OldDatabaseConnection extends LeasedConnection {
     @Override
     protected PreparedStatement prepared(String sql, Preparing<PreparedStatement> preparing) throws SQLException {
         PreparedStatement statement = super.prepared(sql, preparing);
+        if (SETTING.matcher(sql).matches()) {
+            return statement;
+        }
         return new ReportingPreparedStatement(statement, new Entering() {
             @Override
             public <T> T execute(Execution<T> execution) throws SQLException {

@@ -102,6 +102,15 @@ public class SearchPathConnection extends ForwardingConnection {
         return super.setSavepoint(name);
     }
 
+    /** Sets the path first: statements of the driver's own connection, such as COPY, name the shard's tables as others do. */
+    @Override
+    public <T> T unwrap(Class<T> type) throws SQLException {
+        if (!lent.isFailed()) {
+            beforeUse();
+        }
+        return super.unwrap(type);
+    }
+
     @Override
     protected Statement opened(Opening opening) throws SQLException {
         beforeUse();
