@@ -111,6 +111,18 @@ class AdoptRightsTest {
             Cli.Result done = installation.launch(
                     "adopt", "run", "--table=old.photo", "--key=uid", "--from=" + from, "--finish", "--yes");
             assertThat(done.err() + done.out()).containsPattern(" finished +50 +0 +50\n");
+            installation.execute(OLD, "ALTER ROLE %s LOGIN PASSWORD '%s'".formatted(owner, installation.password()));
+            for (String[] command : new String[][] {
+                {"run", "--table=old.photo", "--key=uid"}, {"verify", "--table=old.photo", "--key=uid"}, {"status"}
+            }) {
+                List<String> words = new ArrayList<>(List.of("adopt"));
+                words.addAll(List.of(command));
+                words.add("--from=" + from.replace(few, owner));
+                assertThat(installation.launch(words.toArray(String[]::new)).err())
+                        .contains("shardflake_adopt.adoption belongs to role %s, which began an adoption, and not to %s"
+                                .formatted(few, owner))
+                        .contains("GRANT %s TO %s, or log in as that role".formatted(few, owner));
+            }
             installation.execute(OLD, "REVOKE USAGE ON SCHEMA old FROM %s, %s".formatted(few, owner));
             assertThat(installation
                             .launch("adopt", "run", "--table=old.photo", "--key=uid", "--from=" + from)

@@ -37,6 +37,16 @@ record AdoptSession(
     /** The oldest PostgreSQL version that a table can be adopted from. */
     private static final int OLDEST_VERSION = 12;
 
+    /** Tables of an adoption that this role may not even read. */
+    private static final String NOT_READABLE = """
+            SELECT format('%s belongs to role %I, which began an adoption, and not to %I', c.oid::regclass, r.rolname, current_user),
+                   CASE WHEN r.rolsuper THEN '' ELSE format('GRANT %I TO %I, or ', r.rolname, current_user) END || 'log in as that role'
+              FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner
+             WHERE c.relnamespace = to_regnamespace('shardflake_adopt') AND c.relkind = 'r'
+               AND NOT pg_has_role(c.relowner, 'USAGE') AND NOT has_table_privilege(c.oid, 'SELECT')
+             ORDER BY c.oid LIMIT 1
+            """;
+
     static AdoptSession open(ServerUrl oldDatabase, ServerUrl catalog, ShardMap map, Function<Server, ServerUrl> urls)
             throws SQLException {
         Map<Server, Connection> servers = new LinkedHashMap<>();
@@ -48,6 +58,7 @@ record AdoptSession(
                         "the old database is of PostgreSQL %s".formatted(version),
                         "upgrade it to %s or later first".formatted(OLDEST_VERSION));
             }
+            requireReadable(old);
             for (Server server : map.servers()) {
                 if (!map.shards(server).isEmpty()) {
                     servers.put(server, connect(urls.apply(server)));
@@ -65,6 +76,14 @@ record AdoptSession(
             servers.values().forEach(Sql::close);
             old.close();
             throw e;
+        }
+    }
+
+    /** Checks that the role can read about adoptions in the old database, which another role may have begun. */
+    static void requireReadable(Connection old) throws SQLException {
+        for (AdoptRefusedException refusal :
+                Sql.list(old, NOT_READABLE, row -> new AdoptRefusedException(row.getString(1), row.getString(2)))) {
+            throw refusal;
         }
     }
 

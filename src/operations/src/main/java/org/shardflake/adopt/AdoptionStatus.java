@@ -136,6 +136,7 @@ public record AdoptionStatus(OpenAdoption adoption, Optional<Progress> progress,
     private record Recorded(int id, String source, AdoptState state, long copiedRows, boolean needsPlan) {}
 
     private static List<AdoptionStatus> read(Connection connection, List<OpenAdoption> adoptions) throws SQLException {
+        AdoptSession.requireReadable(connection);
         Map<UUID, Recorded> recorded = new HashMap<>();
         if (Sql.isTrue(connection, "SELECT to_regclass('shardflake_adopt.adoption') IS NOT NULL")) {
             Sql.list(
