@@ -361,7 +361,8 @@ final class TableSql {
                 leaveOut(constraint, target);
                 continue;
             }
-            if (constraint.actions().contains(" SET NULL")
+            if (isSharded()
+                    && constraint.actions().contains(" SET NULL")
                     && constraint.columns().contains(plan.shardKey())) {
                 leftOut.add(
                         plan.name(),

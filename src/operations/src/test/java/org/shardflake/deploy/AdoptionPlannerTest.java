@@ -288,11 +288,14 @@ class AdoptionPlannerTest {
                 CREATE SCHEMA other;
                 CREATE TABLE LONG (id bigint PRIMARY KEY, person bigint NOT NULL REFERENCES person);
                 CREATE TABLE other.LONG (id bigint PRIMARY KEY, person bigint NOT NULL REFERENCES person);
+                CREATE TABLE kind (id bigint PRIMARY KEY, above bigint REFERENCES kind ON DELETE SET NULL);
+                ALTER TABLE LONG ADD kind bigint REFERENCES kind ON DELETE SET NULL;
                 GRANT SELECT ON visit TO pg_monitor;
                 GRANT UPDATE (day) ON visit TO PUBLIC;
                 """.replace("LONG", LONG), "shard_0003.person.id");
 
         assertThat(tables(Goes.STAYS)).containsExactly("note");
+        assertThat(tables(Goes.REFERENCE)).containsExactly("kind");
         assertThat(tables(Goes.SHARDS)).contains(LONG, SqlText.shortened("shard_0003_" + LONG));
         assertThat(leftOut())
                 .contains(
