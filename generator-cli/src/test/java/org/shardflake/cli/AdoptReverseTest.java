@@ -127,6 +127,7 @@ class AdoptReverseTest {
             try (DatabaseAdopter adopter =
                     AdoptSlicesTest.adopter(postgres, AdoptSlicesTest.killer(installation, turn))) {
                 if (comesBack) {
+                    assertThat(adopter.rehearseReverse(some).refusals()).isEmpty();
                     returned += adopter.reverse(some).now().size();
                 } else {
                     adopter.cutOver(some);
@@ -518,6 +519,88 @@ class AdoptReverseTest {
         }
         assertThatThrownBy(() -> reverse(ALL)).hasMessageContaining("shop.item has no column more");
         assertThat(old()).isEqualTo(before);
+    }
+
+    /** While it works, others have not ended what they write to the shard, and lock the row that says where it is. */
+    @Test
+    void aRehearsalNamesWhatTheOldTablesCannotHold() throws IOException, SQLException {
+        cutOver(ShardSet.range(1, 3));
+        installation.execute(OLD, "ALTER TABLE shop.users ADD CONSTRAINT polite CHECK (name <> 'rude')");
+        installation.execute(0, "UPDATE shard_0001.users SET name = 'rude' WHERE id = 9");
+        installation.execute(0, "INSERT INTO shard_0002.orders VALUES (900, 4002, 'new')");
+        installation.execute(0, "INSERT INTO shard_0003.orders VALUES (901, 11, 'code 1')");
+        String before = everything();
+        try (Connection server = postgres.database(0).connect();
+                Connection old = postgres.database(OLD).connect()) {
+            server.setAutoCommit(false);
+            old.setAutoCommit(false);
+            String late = "UPDATE shard_0003.users SET name = 'late' WHERE id = 11";
+            assertThat(AdoptSlicesTest.outcome(server, late)).isEqualTo("ok");
+            assertThat(AdoptSlicesTest.outcome(old, "SELECT FROM shardflake_adopt.slice WHERE shard = 3 FOR SHARE"))
+                    .isEqualTo("ok");
+
+            Cli.Result refused = rehearse();
+
+            assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+            assertThat(refused.out())
+                    .startsWith("0 shards could come back with 0 changed rows\n")
+                    .contains(
+                            "violates check constraint \"polite\"",
+                            "shard 2 cannot come back: rows would break foreign key orders_user_id_fkey",
+                            "Key (code)=(code 1) already exists")
+                    .endsWith("\n3 shards have left the old database\n");
+            assertThat(everything()).isEqualTo(before);
+            installation.execute(0, "DELETE FROM shard_0003.orders WHERE id = 901");
+            installation.execute(0, "UPDATE shard_0001.users SET name = 'polite' WHERE id = 9");
+            before = everything();
+            Cli.Result some = rehearse("-o=json");
+            assertThat(some.exitCode()).as(some.toString()).isEqualTo(ExitCodes.PRECONDITION);
+            assertThat(some.out())
+                    .contains("\"rehearsed\":\"1,3\",\"over\":\"1-3\"", "\"rows\":1,\"refusals\":[{", "such as (4002)");
+            assertThat(everything()).isEqualTo(before);
+            server.commit();
+            assertThat(AdoptSlicesTest.outcome(server, late)).isEqualTo("ok");
+            server.commit();
+        }
+        installation.execute(0, "DELETE FROM shard_0002.orders WHERE id = 900");
+        Cli.Result all = rehearse();
+        assertThat(all.exitCode()).as(all.toString()).isZero();
+        assertThat(all.out())
+                .matches(
+                        "3 shards could come back with 2 changed rows; write pause: .*\n3 shards have left the old database\n");
+    }
+
+    /** The old tables are closed, and moves may begin: both stay so. */
+    @Test
+    void aRehearsalAfterTheLastShardHasLeftLeavesTheAdoptionEnded() throws IOException, SQLException {
+        cutOver(ALL);
+        installation.execute(0, "INSERT INTO shard_0003.orders VALUES (901, 11, 'code 1')");
+        installation.execute(1, "UPDATE shard_0004.users SET name = 'late' WHERE id = 4");
+        String before = everything();
+
+        Cli.Result refused = rehearse();
+
+        assertThat(refused.out())
+                .startsWith("7 shards could come back with 1 changed row; ")
+                .contains("Key (code)=(code 1) already exists");
+        assertThat(everything()).isEqualTo(before);
+        assertThat(installation.query(0, "SELECT count(*) FROM shardflake_catalog.adoption"))
+                .isEqualTo("0");
+    }
+
+    private Cli.Result rehearse(String... more) throws IOException {
+        List<String> all = new ArrayList<>(List.of("--percent=100", "--reverse"));
+        all.addAll(List.of(more));
+        String[] options = options();
+        return command("rehearse", new String[] {options[0], options[1]}, all.toArray(String[]::new)); // without --yes
+    }
+
+    /** All rows and triggers of the old database, and the first server's fences. */
+    private String everything() throws SQLException {
+        return installation.query(
+                        OLD,
+                        "SELECT schema_to_xml('shop', true, false, '')::text || schema_to_xml('shardflake_adopt', true, false, '')::text || (SELECT string_agg(concat(tgname, tgrelid, tgenabled), ' ' ORDER BY tgname, tgrelid) FROM pg_trigger)")
+                + fenced();
     }
 
     /** Rows are read while the shard is in use, so before this transaction ends. It leaves the number of rows as it was. */

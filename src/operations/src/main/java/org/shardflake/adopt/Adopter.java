@@ -799,16 +799,25 @@ final class Adopter implements AutoCloseable {
         }
     }
 
-    /** The table's rows for the way back from the shards. */
-    SliceRows wayBack() throws SQLException {
+    /** Makes a closed table accept writes of the transaction. */
+    void letIn() throws SQLException {
+        journal.letIn();
+    }
+
+    /**
+     * The table's rows for the way back from the shards.
+     *
+     * @param mayBeClosed whether the table may be closed since all shards have left
+     */
+    SliceRows wayBack(boolean mayBeClosed) throws SQLException {
         Adoption adoption = journal.complete(requireBegun());
-        if (adoption.state() == AdoptState.FINISHED) {
+        if (adoption.state() == AdoptState.FINISHED && !mayBeClosed) {
             throw new AdoptRefusedException(
                     "the adoption is finished, and not by shards that left one by one",
                     Advice.of(
                             "while nothing was written to the shards, %s opens it again", CliCommand.ADOPT_RUN_REOPEN));
         }
-        if (adoption.state() != AdoptState.FOLLOWING) {
+        if (adoption.state() != AdoptState.FOLLOWING && !mayBeClosed) {
             throw new AdoptRefusedException(
                     "no shard has left %s".formatted(table.name()),
                     Advice.of("shards leave by %s", CliCommand.ADOPT_CUTOVER));
@@ -824,7 +833,8 @@ final class Adopter implements AutoCloseable {
         List<Column> columns = checks.broughtBack().stream()
                 .filter(column -> route.link() == null || !column.name().equals(key.name()))
                 .toList();
-        return new SliceRows(connection, route, adoption.id(), columns, servers, comparison());
+        return new SliceRows(
+                connection, route, adoption.id(), columns, servers, comparison(), checks.isPartitionedInShards());
     }
 
     private void merge() throws SQLException {

@@ -376,6 +376,13 @@ final class ChangeJournal {
         });
     }
 
+    /** Makes the table accept writes of the connection's transaction. */
+    void letIn() throws SQLException {
+        if (isClosed()) {
+            Sql.execute(connection, OPEN.formatted(table.name()));
+        }
+    }
+
     /** Marks adoptions as finished, all or none, and keeps the triggers: they refuse writes, or record them if the tables are opened again. */
     static void finish(Connection connection, List<String> tables) throws SQLException {
         Sql.update(

@@ -437,8 +437,26 @@ public final class DatabaseAdopter implements AutoCloseable {
         });
     }
 
+    /**
+     * Rehearses {@link #reverse}: reads shards that have left, each as it is at one moment, writes their rows to the old tables, compares and checks them,
+     * and rolls that back. No shard comes back, and all accept writes.
+     *
+     * @return the shards that could come back, and why others could not
+     * @throws AdoptRefusedException if no shard could come back for a reason that is not one of its rows
+     */
+    public ReturnRehearsal rehearseReverse(ShardSet shards) {
+        return Sql.translating(() -> {
+            lock();
+            requireTogether();
+            boolean mayBeClosed = haveAllLeft();
+            try (SliceReturn back = SliceReturn.open(tables, sessions.get(0), settings, listener, mayBeClosed)) {
+                return back.rehearse(shards);
+            }
+        });
+    }
+
     private ReturnReport bringBack(ShardSet shards) throws SQLException {
-        try (SliceReturn back = SliceReturn.open(tables, sessions.get(0), settings, listener)) {
+        try (SliceReturn back = SliceReturn.open(tables, sessions.get(0), settings, listener, false)) {
             return new ReturnReport(back.run(shards), back.over());
         }
     }

@@ -538,6 +538,15 @@ final class SliceFence {
         Sql.update(connection, LEAVE, shard, array(tables));
     }
 
+    /** Lets the connection's transaction write rows of a slice, whether it has left or not, without its lock: for one that is rolled back. */
+    void passAs(int shard) throws SQLException {
+        Sql.call(
+                connection,
+                "SELECT set_config('shardflake_adopt.entered', (txid_current() * %s + ?)::text, true)"
+                        .formatted(SHARDS),
+                shard);
+    }
+
     /**
      * Lets a slice return, within the connection's transaction: this transaction can write the slice's rows immediately, and others once it
      * ends.

@@ -34,6 +34,12 @@ final class SliceReturn implements AutoCloseable {
 
     private static final String SILENCE = "SET LOCAL session_replication_role = replica";
 
+    /** How often a rehearsal of a shard begins again after it has waited for a lock of the old database. */
+    private static final int ATTEMPTS = 5;
+
+    /** The number of tables that one query asks for: it locks each, with its indexes and partitions, and a server has room for some thousand locks. */
+    private static final int ASKED_AT_A_TIME = 25;
+
     /**
      * Shardflake's own tables, which stay in the shards: effects of {@code sql --write} return with the rows, and values of lookups are claims
      * that the old database does not know.
@@ -51,26 +57,36 @@ final class SliceReturn implements AutoCloseable {
     private final SliceFence slices;
     private final FencedShards fenced;
     private final AdoptListener listener;
+    private final boolean mayBeClosed;
     private final List<Table> tables = new ArrayList<>();
     private final Set<String> names = new TreeSet<>();
 
-    private SliceReturn(AdoptSession session, AdoptListener listener) {
+    private SliceReturn(AdoptSession session, AdoptListener listener, boolean mayBeClosed) {
         this.old = session.old();
         this.slices = new SliceFence(old);
         this.fenced = new FencedShards(session);
         this.listener = listener;
+        this.mayBeClosed = mayBeClosed;
     }
 
-    /** Prepares all tables, each after the tables that it gets its keys from. Changes nothing. */
+    /**
+     * Prepares all tables, each after the tables that it gets its keys from. Changes nothing.
+     *
+     * @param mayBeClosed whether tables may be closed since all shards have left, which is enough for a rehearsal
+     */
     static SliceReturn open(
-            List<Routes.Placed> tables, AdoptSession session, DatabaseSettings settings, AdoptListener listener)
+            List<Routes.Placed> tables,
+            AdoptSession session,
+            DatabaseSettings settings,
+            AdoptListener listener,
+            boolean mayBeClosed)
             throws SQLException {
-        SliceReturn all = new SliceReturn(session, listener);
+        SliceReturn all = new SliceReturn(session, listener, mayBeClosed);
         try {
             for (Routes.Placed placed : tables) {
                 Adopter adopter = new Adopter(placed, session, settings.batchRows(), AdoptListener.NONE);
                 try {
-                    SliceRows rows = adopter.wayBack();
+                    SliceRows rows = adopter.wayBack(mayBeClosed);
                     rows.check();
                     Route.Link link = placed.routed().route().link();
                     all.tables.add(new Table(
@@ -124,13 +140,9 @@ final class SliceReturn implements AutoCloseable {
      */
     List<SliceReport> run(ShardSet shards) throws SQLException {
         fenced.settle(shards);
-        TreeSet<Integer> wanted = new TreeSet<>(shards.stream().boxed().toList());
-        wanted.retainAll(slices.over());
+        Set<Integer> wanted = haveLeft(shards);
         List<SliceReport> reports = new ArrayList<>();
-        if (wanted.isEmpty()) {
-            return reports;
-        }
-        for (Table table : tables) {
+        for (Table table : wanted.isEmpty() ? List.<Table>of() : tables) {
             table.adopter().prepare();
             table.rows().remember(wanted);
         }
@@ -148,6 +160,82 @@ final class SliceReturn implements AutoCloseable {
         return reports;
     }
 
+    private Set<Integer> haveLeft(ShardSet shards) throws SQLException {
+        TreeSet<Integer> wanted = new TreeSet<>(shards.stream().boxed().toList());
+        wanted.retainAll(slices.over());
+        return wanted;
+    }
+
+    /**
+     * Does all that {@link #run} does with the rows of shards that have left, from one snapshot of each shard, and takes it back. The shards accept writes.
+     * Continues after a shard that the old tables cannot hold.
+     */
+    ReturnRehearsal rehearse(ShardSet shards) throws SQLException {
+        Set<Integer> wanted = haveLeft(shards);
+        for (Table table : wanted.isEmpty() ? List.<Table>of() : tables) {
+            table.rows().remember(wanted);
+        }
+        List<SliceReport> reports = new ArrayList<>();
+        List<AdoptRefusedException> refusals = new ArrayList<>();
+        long rows = 0;
+        for (int shard : wanted) {
+            try {
+                SliceReport report = rehearse(shard);
+                rows += rowsToWrite();
+                listener.rehearsed(report);
+                reports.add(report);
+            } catch (AdoptRefusedException e) {
+                refusals.add(e);
+            } catch (SQLException e) {
+                refusals.add(refused(shard, e).orElseThrow(() -> e));
+            }
+        }
+        return new ReturnRehearsal(reports, rows, refusals, over());
+    }
+
+    private SliceReport rehearse(int shard) throws SQLException {
+        for (int attempt = 1; ; attempt++) {
+            readAhead(shard);
+            long begun = System.nanoTime();
+            readAgain(shard);
+            refuseOtherTables(shard);
+            try {
+                writeAndTakeBack(shard);
+                return new SliceReport(shard, Duration.ofNanos(System.nanoTime() - begun), attempt);
+            } catch (SQLException e) {
+                if (!Sql.isInTheWay(e) || attempt == ATTEMPTS) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /**
+     * Writes as {@link #write} does, and rolls back. Others hardly wait for this: they do not write rows of the slice, and this waits for
+     * others shortly. The slice's own row is left alone, since {@code enter} may wait for it.
+     */
+    private void writeAndTakeBack(int shard) throws SQLException {
+        try (Sql.Ending takenBack = Sql.rollingBack(old)) {
+            Sql.execute(old, SILENCE + "; SET LOCAL lock_timeout = '200ms'");
+            slices.passAs(shard);
+            for (Table table : mayBeClosed ? differing() : List.<Table>of()) {
+                table.adopter().letIn();
+            }
+            write(shard);
+        }
+    }
+
+    /** The number of rows that differ from the shard that was read last. */
+    private long rowsToWrite() throws SQLException {
+        long rows = 0;
+        for (List<Table> some : askedTogether()) {
+            rows += Sql.number(
+                    old,
+                    some.stream().map(table -> table.rows().work()).collect(Collectors.joining(" + ", "SELECT ", "")));
+        }
+        return rows;
+    }
+
     /** Whether the shard has rows that lookups find, or values of rows wherever they are, which no one can claim or release while it is back. */
     private boolean hasLookupValues(int shard) throws SQLException {
         Connection server = fenced.connection(shard);
@@ -163,18 +251,14 @@ final class SliceReturn implements AutoCloseable {
 
     private SliceReport bringBack(int shard) throws SQLException {
         try {
-            for (Table table : tables) {
-                table.rows().begin(shard);
-                table.rows().read(shard);
-            }
-            readAgain(shard); // What was written in the meantime, so that little is left for the pause.
-            readAgain(shard);
+            readAhead(shard);
             long begun = System.nanoTime();
             fenced.fence(shard);
             refuseOtherTables(shard);
             Sql.inTransaction(old, () -> {
                 Sql.execute(old, SILENCE + "; SET LOCAL lock_timeout = '10s'");
                 slices.comeBack(shard); // So that this transaction passes the fence.
+                readAgain(shard);
                 write(shard);
                 return true;
             });
@@ -192,35 +276,88 @@ final class SliceReturn implements AutoCloseable {
         }
     }
 
-    /** Reads the tables of a shard whose rows have changed since they were read. */
-    private void readAgain(int shard) throws SQLException {
-        List<String> questions = new ArrayList<>();
+    /** Reads all rows of a shard, and then again what was written in the meantime, so that little is left. */
+    private void readAhead(int shard) throws SQLException {
         for (Table table : tables) {
-            questions.add("SELECT %s, c.* FROM (%s) c"
-                    .formatted(questions.size(), table.rows().counts(shard)));
+            table.rows().begin(shard);
+            inSnapshot(shard, seen -> table.rows().read(shard, seen));
         }
-        List<Table> changed = new ArrayList<>();
-        Sql.list(fenced.connection(shard), String.join(" UNION ALL ", questions), row -> {
-            Table table = tables.get(row.getInt(1));
-            return table.rows().isRead(row.getLong(2), row.getLong(3)) || changed.add(table);
+        readAgain(shard);
+        readAgain(shard);
+    }
+
+    /** Work in a transaction of a shard's server. */
+    @FunctionalInterface
+    private interface Reading {
+        /** @param seen the first transaction that the snapshot may not see */
+        void by(String seen) throws SQLException;
+    }
+
+    private void inSnapshot(int shard, Reading reading) throws SQLException {
+        Connection server = fenced.connection(shard);
+        Sql.inTransaction(server, () -> {
+            Sql.execute(server, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY");
+            reading.by(Sql.text(server, SliceRows.FIRST_UNSEEN));
+            return true;
         });
-        for (Table table : changed) {
-            table.rows().read(shard);
+    }
+
+    /** Reads the tables of a shard whose rows have changed since they were read, all as they are at one moment. */
+    private void readAgain(int shard) throws SQLException {
+        inSnapshot(shard, seen -> {
+            for (Table table : changed(shard)) {
+                table.rows().read(shard, seen);
+            }
+        });
+    }
+
+    private List<Table> changed(int shard) throws SQLException {
+        List<Table> changed = new ArrayList<>();
+        for (List<Table> some : askedTogether()) {
+            List<String> questions = new ArrayList<>();
+            for (Table table : some) {
+                questions.add("SELECT %s, c.* FROM (%s) c"
+                        .formatted(questions.size(), table.rows().counts(shard)));
+            }
+            Sql.list(fenced.connection(shard), String.join(" UNION ALL ", questions), row -> {
+                Table table = some.get(row.getInt(1));
+                return table.rows().isRead(row.getLong(2), row.getLong(3)) || changed.add(table);
+            });
         }
+        return changed;
+    }
+
+    /** The tables, by those that one query may ask for. */
+    private List<List<Table>> askedTogether() {
+        List<List<Table>> all = new ArrayList<>();
+        List<Table> some = new ArrayList<>();
+        for (Table table : tables) {
+            some.add(table);
+            if (table.rows().isPartitioned() || some.size() == ASKED_AT_A_TIME) {
+                all.add(List.copyOf(some));
+                some.clear();
+            }
+        }
+        if (!some.isEmpty()) {
+            all.add(some);
+        }
+        return all;
     }
 
     /** The tables in which the shard has other rows, and those that get their keys from them: the others are left alone. */
     private List<Table> differing() throws SQLException {
-        List<String> questions = new ArrayList<>();
-        for (Table table : tables) {
-            questions.add("SELECT %s WHERE %s"
-                    .formatted(questions.size(), table.rows().hasWork()));
+        Set<Table> found = new HashSet<>();
+        for (List<Table> some : askedTogether()) {
+            List<String> questions = new ArrayList<>();
+            for (Table table : some) {
+                questions.add("SELECT %s WHERE %s"
+                        .formatted(questions.size(), table.rows().hasWork()));
+            }
+            found.addAll(Sql.list(old, String.join(" UNION ALL ", questions), row -> some.get(row.getInt(1))));
         }
-        Set<Integer> found = new HashSet<>(Sql.list(old, String.join(" UNION ALL ", questions), row -> row.getInt(1)));
         List<Table> differing = new ArrayList<>();
-        for (int i = 0; i < tables.size(); i++) {
-            Table table = tables.get(i);
-            if (found.contains(i) || hasParent(differing, table)) {
+        for (Table table : tables) {
+            if (found.contains(table) || hasParent(differing, table)) {
                 differing.add(table);
             }
         }
@@ -232,7 +369,6 @@ final class SliceReturn implements AutoCloseable {
     }
 
     private void write(int shard) throws SQLException {
-        readAgain(shard);
         List<Table> differing = differing();
         for (Table table : differing) {
             table.rows().findLost(shard, hasParent(differing, table) ? table.parent() : null);
@@ -294,7 +430,11 @@ final class SliceReturn implements AutoCloseable {
     /** Turns an error of the old tables that is about data or the fence into a refusal. */
     private static Optional<AdoptRefusedException> refused(int shard, SQLException failure) {
         String state = String.valueOf(failure.getSQLState());
-        if (!state.startsWith("22") && !state.startsWith("23") && !state.equals("55006") && !state.startsWith("P0")) {
+        if (!state.startsWith("22")
+                && !state.startsWith("23")
+                && !state.equals("55006")
+                && !state.startsWith("P0")
+                && !state.equals("SF001")) {
             return Optional.empty();
         }
         String what = Sql.message(failure);

@@ -50,7 +50,7 @@ final class SliceRows {
     private static final String HAS = "EXISTS (SELECT FROM %s %s WHERE %s)";
 
     /** The first transaction that the next snapshot may not see; those before it have ended. */
-    private static final String FIRST_UNSEEN = "SELECT pg_snapshot_xmin(pg_current_snapshot())::xid::text";
+    static final String FIRST_UNSEEN = "SELECT pg_snapshot_xmin(pg_current_snapshot())::xid::text";
 
     /**
      * The temporary tables: the slices' keys and hashes, the rows that come back, those that were just read, the keys that the shard has no more, the
@@ -75,6 +75,7 @@ final class SliceRows {
     private final List<Column> columns;
     private final ShardServers servers;
     private final Rows rows;
+    private final boolean areShardsPartitioned;
     private final String slice;
     private final String back;
     private final String late;
@@ -92,14 +93,23 @@ final class SliceRows {
      * @param adoption the number of the table's adoption
      * @param columns that are brought back
      * @param rows how rows are compared
+     * @param areShardsPartitioned whether the tables in the shards are
      */
-    SliceRows(Connection connection, Route route, int adoption, List<Column> columns, ShardServers servers, Rows rows) {
+    SliceRows(
+            Connection connection,
+            Route route,
+            int adoption,
+            List<Column> columns,
+            ShardServers servers,
+            Rows rows,
+            boolean areShardsPartitioned) {
         this.connection = connection;
         this.route = route;
         this.table = route.table();
         this.columns = columns;
         this.servers = servers;
         this.rows = rows;
+        this.areShardsPartitioned = areShardsPartitioned;
         this.slice = "pg_temp.shardflake_slice_" + adoption;
         this.back = "pg_temp.shardflake_back_" + adoption;
         this.late = "pg_temp.shardflake_late_" + adoption;
@@ -110,6 +120,10 @@ final class SliceRows {
 
     String name() {
         return table.name();
+    }
+
+    boolean isPartitioned() {
+        return table.isPartitioned() || areShardsPartitioned;
     }
 
     /** Refuses deferrable unique keys, which nothing would check. */
@@ -192,40 +206,43 @@ final class SliceRows {
         return "EXISTS (SELECT FROM %s) OR EXISTS (SELECT FROM %s)".formatted(back, gone);
     }
 
-    /** Reads the rows of the shard that were written since the last reading, all of them at first, and keeps those that the table has not. */
-    void read(int shard) throws SQLException {
+    /** SQL for the number of rows that the table has otherwise, or not, or would lose. */
+    String work() {
+        return "(SELECT count(*) FROM %s) + (SELECT count(*) FROM %s)".formatted(back, gone);
+    }
+
+    /**
+     * Reads the rows of the shard that were written since the last reading, all of them at first, and keeps those that the table has not.
+     *
+     * @param seen what {@link #FIRST_UNSEEN} says of the snapshot of the shard's connection
+     */
+    void read(int shard, String seen) throws SQLException {
         ShardTables server = servers.ofShard(shard);
-        Sql.inTransaction(server.connection(), () -> {
-            Sql.execute(server.connection(), "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY");
-            String seen = Sql.text(server.connection(), FIRST_UNSEEN);
+        copy(
+                server,
+                "SELECT %s, %s FROM %s t WHERE %s"
+                        .formatted(
+                                names("t."),
+                                rows.hash(),
+                                server.table(shard),
+                                since.isEmpty() ? "true" : "age(t.xmin) <= age('%s'::xid)".formatted(since)),
+                "");
+        take(shard);
+        count = Sql.number(server.connection(), "SELECT count(*) FROM " + server.table(shard));
+        if (count != known(shard)) {
             copy(
                     server,
-                    "SELECT %s, %s FROM %s t WHERE %s"
-                            .formatted(
-                                    names("t."),
-                                    rows.hash(),
-                                    server.table(shard),
-                                    since.isEmpty() ? "true" : "age(t.xmin) <= age('%s'::xid)".formatted(since)),
-                    "");
-            take(shard);
-            count = Sql.list(server.connection(), "SELECT count(*) FROM " + server.table(shard), row -> row.getLong(1))
-                    .get(0);
+                    "SELECT %s FROM %s t".formatted(table.keyOf("t"), server.table(shard)),
+                    "(%s)".formatted(quotedKey()));
+            forgetDeleted(shard);
             if (count != known(shard)) {
-                copy(
-                        server,
-                        "SELECT %s FROM %s t".formatted(table.keyOf("t"), server.table(shard)),
-                        "(%s)".formatted(quotedKey()));
-                forgetDeleted(shard);
-                if (count != known(shard)) {
-                    throw new AdoptRefusedException(
-                            "shard %s cannot come back: rows of %s there have equal primary keys, as %s compares them"
-                                    .formatted(shard, server.table(shard), table.name()),
-                            "delete or change one of them in the shard");
-                }
+                throw new AdoptRefusedException(
+                        "shard %s cannot come back: rows of %s there have equal primary keys, as %s compares them"
+                                .formatted(shard, server.table(shard), table.name()),
+                        "delete or change one of them in the shard");
             }
-            since = seen;
-            return true;
-        });
+        }
+        since = seen;
     }
 
     private String quotedKey() {

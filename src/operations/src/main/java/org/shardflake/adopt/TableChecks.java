@@ -85,6 +85,10 @@ final class TableChecks {
         this.sharding = sharding;
     }
 
+    boolean isPartitionedInShards() {
+        return shard.isPartitioned();
+    }
+
     static void checkKind(Connection connection, TableFacts table) throws SQLException {
         if (!Set.of("r", "p").contains(table.kind()) || table.hasChildren()) {
             throw new AdoptRefusedException(

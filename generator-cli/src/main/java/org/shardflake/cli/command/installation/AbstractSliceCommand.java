@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import org.shardflake.Advice;
 import org.shardflake.ShardSet;
@@ -24,6 +25,7 @@ import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
+import org.shardflake.jdbc.Plural;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -52,8 +54,6 @@ abstract class AbstractSliceCommand implements Callable<Integer> {
     @Mixin
     private OutputMixin output;
 
-    private final Names names;
-
     /**
      * The words that describe the command's effect on shards.
      *
@@ -64,11 +64,25 @@ abstract class AbstractSliceCommand implements Callable<Integer> {
      */
     record Names(String now, String rest, String infinitive, String past) {}
 
-    /** The shards that the command has processed, and all others. */
-    record Outcome(List<SliceReport> now, ShardSet rest) {}
+    /**
+     * The shards that the command has processed, and all others.
+     *
+     * @param rows the number of rows that it was about; empty if it doesn't say
+     * @param refusals why it could not process others
+     */
+    record Outcome(
+            List<SliceReport> now, ShardSet rest, OptionalLong rows, List<? extends ShardflakeException> refusals) {
 
-    AbstractSliceCommand(Names names) {
-        this.names = names;
+        Outcome(List<SliceReport> now, ShardSet rest) {
+            this(now, rest, OptionalLong.empty(), List.of());
+        }
+    }
+
+    abstract Names names();
+
+    /** Whether no one would notice the command, so that there is nothing to confirm. */
+    boolean isHarmless() {
+        return false;
     }
 
     /** The message when the command is interrupted. */
@@ -97,16 +111,20 @@ abstract class AbstractSliceCommand implements Callable<Integer> {
         ShardSet shards = choice.of(catalog.catalog().load());
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
         Optional<AdoptionPlan> plan = planned.read();
+        if (!isHarmless()) {
+            confirm.require(
+                    question(shards),
+                    alternative()); // Before the shard map is read, since shards may move until someone answers.
+        }
         try (DatabaseAdopter adopter = planned.open(plan, catalog, DatabaseSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
             catalog.onInterruption(this::interrupted);
-            confirm.require(question(shards), alternative());
             Outcome outcome = run(adopter, shards, progress);
             output.print(
                     facts(outcome),
                     () -> text(outcome)
                             + plan.map(its -> steps(outcome.rest(), its)).orElse(""));
+            return outcome.refusals().isEmpty() ? ExitCodes.OK : ExitCodes.PRECONDITION;
         }
-        return ExitCodes.OK;
     }
 
     private Outcome run(DatabaseAdopter adopter, ShardSet shards, AdoptProgress progress) {
@@ -120,25 +138,44 @@ abstract class AbstractSliceCommand implements Callable<Integer> {
     private Map<String, Object> facts(Outcome outcome) {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put(
-                names.now(),
+                names().now(),
                 ShardSet.of(outcome.now().stream().map(SliceReport::shard).toList())
                         .toString());
-        facts.put(names.rest(), outcome.rest().toString());
+        facts.put(names().rest(), outcome.rest().toString());
         if (!outcome.now().isEmpty()) {
             facts.put("pauseMillis", CutoverView.pauses(pauses(outcome)));
         }
+        outcome.rows().ifPresent(rows -> {
+            facts.put("rows", rows);
+            facts.put(
+                    "refusals",
+                    outcome.refusals().stream().map(AbstractSliceCommand::facts).toList());
+        });
         return facts;
     }
 
+    private static Map<String, Object> facts(ShardflakeException refusal) {
+        return Map.of(
+                "message",
+                String.valueOf(refusal.getMessage()),
+                "hint",
+                refusal.hint().orElse(""));
+    }
+
     private String text(Outcome outcome) {
-        String done = outcome.now().isEmpty()
-                ? "no shard had to " + names.infinitive()
-                : "%s %s%s"
-                        .formatted(
-                                Amounts.shards(outcome.now().size()),
-                                names.past(),
-                                CutoverView.pausesText(pauses(outcome)));
-        return "%s%n%s".formatted(done, rest(outcome.rest()));
+        StringBuilder text = new StringBuilder();
+        if (outcome.now().isEmpty() && outcome.refusals().isEmpty()) {
+            text.append("no shard had to ").append(names().infinitive());
+        } else {
+            text.append(Amounts.shards(outcome.now().size())).append(' ').append(names().past());
+            outcome.rows().ifPresent(rows -> text.append(" with ").append(Plural.of(rows, "changed row")));
+            text.append(CutoverView.pausesText(pauses(outcome)));
+        }
+        for (ShardflakeException refusal : outcome.refusals()) {
+            text.append(
+                    "%n%s%n  %s".formatted(refusal.getMessage(), refusal.hint().orElse("")));
+        }
+        return "%s%n%s".formatted(text, rest(outcome.rest()));
     }
 
     private static List<Duration> pauses(Outcome outcome) {

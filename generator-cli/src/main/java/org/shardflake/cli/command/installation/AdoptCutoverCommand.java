@@ -40,8 +40,9 @@ import picocli.CommandLine.Command;
         })
 final class AdoptCutoverCommand extends AbstractSliceCommand {
 
-    AdoptCutoverCommand() {
-        super(new Names("left", "remaining", "leave", "left the old database"));
+    @Override
+    Names names() {
+        return new Names("left", "remaining", "leave", "left the old database");
     }
 
     @Override

@@ -21,7 +21,8 @@ import picocli.CommandLine.Command;
             "For each shard: its server refuses writes, all of its rows are read, and one transaction of the old database"
                     + " writes those that differ, compares them, and takes the shard in. Then the old tables accept writes to"
                     + " these rows again, and the server refuses them until adopt cutover lets the shard leave again."
-                    + " Reference tables and lookups are left as they are."
+                    + " Reference tables and lookups are left as they are.",
+            "adopt rehearse --reverse says, without any of that, whether the old tables can hold what was written."
         },
         exitCodeList = {
             "0:done as requested",
@@ -36,8 +37,9 @@ import picocli.CommandLine.Command;
         })
 final class AdoptReverseCommand extends AbstractSliceCommand {
 
-    AdoptReverseCommand() {
-        super(new Names("back", "over", "come back", "came back"));
+    @Override
+    Names names() {
+        return new Names("back", "over", "come back", "came back");
     }
 
     @Override
