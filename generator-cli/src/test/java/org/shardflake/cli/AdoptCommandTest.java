@@ -1071,6 +1071,7 @@ class AdoptCommandTest {
                 "ALTER TABLE old.photo DROP slug | old.photo | uid | its column slug is NOT NULL without a default",
                 "ALTER TABLE old.photo ALTER slug DROP NOT NULL; UPDATE old.photo SET slug = NULL WHERE id = 3 | old.photo | uid | its column slug is NOT NULL, and there are rows without",
                 "ALTER TABLE old.photo ALTER uid DROP NOT NULL; UPDATE old.photo SET uid = NULL WHERE id = 3 | old.photo | uid | old.photo has rows whose uid is null, and no shard",
+                "ALTER TABLE old.photo ALTER uid DROP NOT NULL; UPDATE old.photo SET uid = NULL WHERE id = 3; DO 'BEGIN IF current_setting(''server_version_num'')::integer >= 180000 THEN EXECUTE ''ALTER TABLE old.photo ADD NOT NULL uid NOT VALID''; END IF; END' | old.photo | uid | old.photo has rows whose uid is null, and no shard",
                 "ALTER TABLE old.photo ALTER id TYPE bigint; UPDATE old.photo SET id = 2100000000000000000 WHERE id = 3 | old.photo | uid | ids of old.photo go up to 2100000000000000000, and new ones would begin at",
                 "ALTER TABLE old.photo RENAME TO pictures | old.pictures | uid | table pictures is missing in 4 shards on db1, such as shard_0000",
             })
