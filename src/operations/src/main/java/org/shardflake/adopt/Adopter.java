@@ -714,9 +714,10 @@ final class Adopter implements AutoCloseable {
      * SQL for whether {@link #bringRest(Adoption, int)} has anything to do.
      *
      * @param shard in SQL
+     * @param since a transaction, in SQL: changes of earlier ones were looked at already
      */
-    String hasRest(Adoption adoption, String shard) throws SQLException {
-        return old.isNoted(adoption, shard);
+    String hasRest(Adoption adoption, String shard, String since) throws SQLException {
+        return old.isNoted(adoption, shard, since);
     }
 
     /**

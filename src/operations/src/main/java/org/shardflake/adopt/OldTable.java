@@ -109,14 +109,12 @@ final class OldTable {
 
     /** Records the rows without a shard that lie between two primary keys. Those that lose theirs later are in the journal. */
     void keepWaiting(Adoption adoption, @Nullable List<String> after, List<String> upTo) throws SQLException {
-        keepWaiting(adoption, between(after, upTo));
+        Sql.execute(connection, keepWaiting(adoption, between(after, upTo)));
     }
 
-    private void keepWaiting(Adoption adoption, String condition) throws SQLException {
-        Sql.execute(
-                connection,
-                "INSERT INTO %s SELECT %s FROM %s t WHERE %s AND %s IS NULL"
-                        .formatted(waiting(adoption), table.keyOf("t"), route.followed(), condition, route.shard("t")));
+    private String keepWaiting(Adoption adoption, String condition) {
+        return "INSERT INTO %s SELECT %s FROM %s t WHERE %s AND %s IS NULL"
+                .formatted(waiting(adoption), table.keyOf("t"), route.followed(), condition, route.shard("t"));
     }
 
     /**
@@ -321,46 +319,46 @@ final class OldTable {
     }
 
     private long take(Adoption adoption, String which, RowReceiver rows) throws SQLException {
-        // What is lost with a crash is brought over again.
-        Sql.execute(connection, "SET LOCAL synchronous_commit = off");
         String temporary = taken(adoption);
+        // Few statements, since writers may wait for each. What is lost with a crash is brought over again, so the disk
+        // need not have it.
         long taken = Sql.number(connection, """
                 WITH taken AS (DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT c.ctid FROM %1$s c WHERE %2$s)) RETURNING *),
                      kept AS (INSERT INTO %3$s SELECT DISTINCT %4$s FROM taken c)
-                SELECT count(*) FROM taken
+                SELECT count(*), pg_catalog.set_config('synchronous_commit', 'off', true) FROM taken
                 """.formatted(changes(adoption.id()), which, temporary, changeColumns()));
         if (taken > 0) {
-            Sql.execute(connection, "ANALYZE " + temporary);
             String isTaken = "(%s) IN (SELECT %s FROM %s c)".formatted(table.keyOf("t"), table.keyOf("c"), temporary);
+            List<String> notes = new ArrayList<>();
+            notes.add("ANALYZE " + temporary);
             for (Route child : children) {
-                noteChildren(child, temporary);
+                notes.add(noteChildren(child, temporary));
             }
             if (route.mayLackShard()) {
-                keepWaiting(adoption, isTaken);
+                notes.add(keepWaiting(adoption, isTaken));
             }
-            copyOut(route.link() == null ? gone(temporary) : goneByLink(route.link(), temporary), rows);
-            copyOut(rowsWhere(isTaken), rows);
+            Sql.execute(connection, String.join(";\n", notes));
+            String gone = route.link() == null ? gone(temporary) : goneByLink(route.link(), temporary);
+            copyOut(gone + " UNION ALL " + rowsWhere(isTaken), rows);
         }
         return taken;
     }
 
     /** Notes the rows of another table that get their keys from changed rows, and so may have a new key. */
-    private void noteChildren(Route child, String taken) throws SQLException {
+    private String noteChildren(Route child, String taken) throws SQLException {
         Route.Link link = Objects.requireNonNull(child.link());
         TableFacts its = child.table();
-        Sql.execute(
-                connection,
-                "INSERT INTO %s (%s%s) SELECT %s%s FROM %s k WHERE (%s) IN (SELECT %s FROM %s c WHERE c.shardflake_moved)"
-                        .formatted(
-                                changes(idOf(its)),
-                                names(child),
-                                child.hasChildren() ? ", shardflake_moved" : "",
-                                its.listOf("k", child.noted()),
-                                child.hasChildren() ? ", true" : "",
-                                its.own(),
-                                its.listOf("k", link.columns()),
-                                table.listOf("c", link.to()),
-                                taken));
+        return "INSERT INTO %s (%s%s) SELECT %s%s FROM %s k WHERE (%s) IN (SELECT %s FROM %s c WHERE c.shardflake_moved)"
+                .formatted(
+                        changes(idOf(its)),
+                        names(child),
+                        child.hasChildren() ? ", shardflake_moved" : "",
+                        its.listOf("k", child.noted()),
+                        child.hasChildren() ? ", true" : "",
+                        its.own(),
+                        its.listOf("k", link.columns()),
+                        table.listOf("c", link.to()),
+                        taken);
     }
 
     /** The number of another table's adoption. */
@@ -384,10 +382,12 @@ final class OldTable {
      * A condition that rows wait for their shards, or that the journal has changes that may concern a shard.
      *
      * @param shard in SQL
+     * @param since a transaction, in SQL: lines of earlier ones are not asked about
      */
-    String isNoted(Adoption adoption, String shard) throws SQLException {
-        return "EXISTS (SELECT FROM %s c WHERE %s) OR EXISTS (SELECT FROM %s)"
-                .formatted(changes(adoption.id()), concerning(shard), waiting(adoption));
+    String isNoted(Adoption adoption, String shard, String since) throws SQLException {
+        // OFFSET keeps the costly condition behind the cheap one, which most lines fail.
+        return "EXISTS (SELECT FROM (SELECT * FROM %s n WHERE pg_catalog.age(n.xmin) <= (SELECT pg_catalog.age(%s)) OFFSET 0) c WHERE %s) OR EXISTS (SELECT FROM %s)"
+                .formatted(changes(adoption.id()), since, concerning(shard), waiting(adoption));
     }
 
     /** The number of changes in the journal. */

@@ -58,7 +58,7 @@ final class ShardTables {
 
     /** Reads a text for each table that changes whenever the table's owner changes code that runs with it. */
     private static final String STATES = """
-            SELECT given.shard, concat_ws(' ', c.oid, c.relowner,
+            SELECT given.shard, pg_current_xact_id()::text::bigint, shardflake.is_fenced(given.shard), concat_ws(' ', c.oid, c.relowner,
                    (SELECT string_agg(concat(attnum, ':', atttypid, attgenerated), ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0),
                    (SELECT string_agg(concat(oid, ':', tgenabled), ',' ORDER BY oid) FROM pg_trigger WHERE tgrelid = c.oid),
                    (SELECT string_agg(oid::text, ',' ORDER BY oid) FROM pg_constraint WHERE conrelid = c.oid AND contype = 'c'),
@@ -345,7 +345,7 @@ final class ShardTables {
             throws SQLException {
         // In the same transaction: a separate one would wait for the disk, too.
         String statistics = isFirst ? "ANALYZE %s; ".formatted(stage) : "";
-        // Without an id of its own, a transaction that changed nothing would not write to the log, and so would not
+        // The transaction gets an id of its own: one that changed nothing would not write to the log, and so would not
         // wait
         // for the disk.
         String durability = isLast
@@ -365,8 +365,7 @@ final class ShardTables {
                             + silence
                             + "SET LOCAL lock_timeout = '10s'; LOCK TABLE "
                             + tables + " IN ROW EXCLUSIVE MODE");
-            refuseFenced(some);
-            learn(some);
+            long transaction = learn(some);
             List<String> all = new ArrayList<>();
             for (int shard : some) {
                 Optional<OwnersCode> code =
@@ -375,33 +374,43 @@ final class ShardTables {
                 all.add(code.isPresent() ? code.get().run(connection, its) : its);
             }
             Sql.execute(connection, String.join(";\n", all));
-            return Sql.number(connection, "SELECT pg_current_xact_id()::text::bigint");
+            return transaction;
         }));
     }
 
+    /** A table, as its owner has made it, in the transaction that is to write to it. */
+    private record Found(int shard, long transaction, boolean isFenced, String state) {}
+
     /**
      * Finds out which code of the tables' owners this session would run with more rights than they have, unless nothing has changed since the
-     * last time. The tables are locked, so that nothing changes before the transaction ends.
+     * last time. The tables are locked, so that nothing changes before the transaction ends, and no fence can be raised: that is checked, too, since triggers
+     * may not fire in this session.
+     *
+     * @return the number of the transaction
      */
-    private void learn(List<Integer> some) throws SQLException {
+    private long learn(List<Integer> some) throws SQLException {
         Object[] names = some.stream().map(this::table).toArray();
-        Map<Integer, String> states = new HashMap<>();
+        Map<Integer, Found> all = new HashMap<>();
         Sql.list(
                 connection,
                 STATES,
-                row -> states.put(row.getInt(1), row.getString(2)),
+                row -> all.put(
+                        row.getInt(1), new Found(row.getInt(1), row.getLong(2), row.getBoolean(3), row.getString(4))),
                 connection.createArrayOf("integer", some.toArray()),
                 connection.createArrayOf("text", names));
         for (int shard : some) {
-            String state = states.get(shard);
-            if (state == null) {
+            if (!all.containsKey(shard)) {
                 throw new AdoptException("%s on %s is not a table any more".formatted(table(shard), server));
             }
-            Known before = known.get(shard);
-            if (before == null || !before.state().equals(state)) {
-                known.put(shard, new Known(state, OwnersCode.of(connection, table(shard))));
+        }
+        refuseFenced(all.values());
+        for (Found found : all.values()) {
+            Known before = known.get(found.shard());
+            if (before == null || !before.state().equals(found.state())) {
+                known.put(found.shard(), new Known(found.state(), OwnersCode.of(connection, table(found.shard()))));
             }
         }
+        return all.values().iterator().next().transaction();
     }
 
     /** Returns and forgets the numbers of the transactions that have brought rows. */
@@ -420,18 +429,11 @@ final class ShardTables {
         return transactionScope;
     }
 
-    /**
-     * Refuses to write to fenced shards; as the tables are locked, no fence can be raised before the transaction ends. It must be checked,
-     * since triggers may not fire in this session.
-     */
-    private void refuseFenced(List<Integer> some) throws SQLException {
-        List<Integer> others = Sql.list(
-                connection,
-                "SELECT s FROM unnest(?::integer[]) s WHERE shardflake.is_fenced(s)",
-                row -> row.getInt(1),
-                connection.createArrayOf(
-                        "integer",
-                        some.stream().filter(shard -> !fenced.contains(shard)).toArray()));
+    private void refuseFenced(Collection<Found> some) {
+        List<Integer> others = some.stream()
+                .filter(found -> found.isFenced() && !fenced.contains(found.shard()))
+                .map(Found::shard)
+                .toList();
         if (!others.isEmpty()) {
             ShardSet moving = ShardSet.of(others);
             throw new AdoptException("%s on %s %s being moved, or %s moved; run it again when that is done"

@@ -62,6 +62,16 @@ final class SliceCutover implements AutoCloseable {
     /** The shard, as a setting: the queries are the same for all shards, so that the server plans them once. */
     private static final String SHARD = "pg_catalog.current_setting('shardflake_adopt.leaving')::integer";
 
+    /** The transaction since which lines of the journal are to be looked at, as a setting. */
+    private static final String SINCE = "pg_catalog.current_setting('shardflake_adopt.since')::pg_catalog.xid";
+
+    /**
+     * The oldest transaction that has not ended. All before it have, and so have their subtransactions, whose numbers are higher than their own: later
+     * statements see what these have committed.
+     */
+    private static final String OLDEST_RUNNING =
+            "SELECT (pg_catalog.txid_snapshot_xmin(pg_catalog.txid_current_snapshot()) & 4294967295)::pg_catalog.text";
+
     /** @param session the number of the one that all of the table's rows are brought by */
     private record Table(Routes.Placed placed, int session, Adopter adopter, Adoption adoption, Rows rows) {
 
@@ -344,16 +354,34 @@ final class SliceCutover implements AutoCloseable {
 
     /** Brings over all changes; returns the tables that had some. */
     private List<Table> bringRest() throws SQLException {
-        return onAll(
+        String oldest = oldestRunning();
+        List<Table> some = onAll(
                 table -> table.adopter().hasRest(table.adoption()),
                 table -> table.adopter().bringRest(table.adoption()));
+        lookSince(oldest);
+        return some;
     }
 
-    /** Brings over changes that may concern a shard; returns their tables. */
+    /**
+     * Brings over changes that may concern a shard; returns their tables. A line that was found not to concern it is not looked at again: a row that
+     * comes to the shard later has a later line in the same table, its own or one that its parent's has noted, and with that all lines of the table
+     * are looked at.
+     */
     private List<Table> bringRest(int shard) throws SQLException {
-        return onAll(
-                table -> table.adopter().hasRest(table.adoption(), SHARD),
+        String oldest = oldestRunning();
+        List<Table> some = onAll(
+                table -> table.adopter().hasRest(table.adoption(), SHARD, SINCE),
                 table -> table.adopter().bringRest(table.adoption(), shard));
+        lookSince(oldest);
+        return some;
+    }
+
+    private String oldestRunning() throws SQLException {
+        return Sql.text(sessions.get(0).old(), OLDEST_RUNNING);
+    }
+
+    private void lookSince(String transaction) throws SQLException {
+        Sql.execute(sessions.get(0).old(), "SET shardflake_adopt.since = " + transaction);
     }
 
     /**
