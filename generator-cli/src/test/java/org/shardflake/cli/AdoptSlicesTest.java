@@ -337,6 +337,29 @@ class AdoptSlicesTest {
         }
     }
 
+    /** Lines of transactions that had ended are looked at once; the line of this one is older than the look, and comes later. */
+    @Test
+    @Timeout(120)
+    void aChangeThatIsCommittedWhileTheCommandWaitsForItIsInTheShard() throws Exception {
+        cutOver(ShardSet.of());
+        ExecutorService threads = Executors.newSingleThreadExecutor();
+        try (Connection writer = postgres.database(OLD).connect()) {
+            writer.setAutoCommit(false);
+            writer.setSavepoint();
+            assertThat(outcome(writer, "UPDATE shop.users SET name = 'late' WHERE id = 11"))
+                    .isEqualTo("ok");
+            Future<?> command = threads.submit(() -> cutOver(ShardSet.of(3)));
+            await(OLD, "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)");
+            writer.commit();
+            command.get();
+        } finally {
+            threads.shutdown();
+        }
+
+        assertThat(installation.query(0, "SELECT name FROM shard_0003.users WHERE id = 11"))
+                .isEqualTo("late");
+    }
+
     /** The parent's key brings the row into another slice after its transaction has entered the first one. */
     @ParameterizedTest
     @ValueSource(
