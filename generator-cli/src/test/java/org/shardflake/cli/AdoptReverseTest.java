@@ -281,7 +281,7 @@ class AdoptReverseTest {
                 old.setAutoCommit(false);
                 while (!stop.get()) {
                     AdoptSlicesTest.rest();
-                    if (random.nextInt(600) == 0 && !isCalm) {
+                    if (random.nextInt(2500) == 0 && !isCalm) {
                         AdoptSlicesTest.kill(installation, random.nextBoolean()); // at any step of a command
                     }
                     int user = users.firstKey() + random.nextInt(USERS);

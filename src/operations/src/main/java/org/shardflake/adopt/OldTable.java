@@ -252,14 +252,14 @@ final class OldTable {
         }
     }
 
-    /** Writes all that a COPY reads into a table of another connection. */
-    static void copyIn(Connection connection, CopyOut out, String into) throws SQLException {
+    /** Writes all that a COPY reads into a table of another connection; returns the number of rows. */
+    static long copyIn(Connection connection, CopyOut out, String into) throws SQLException {
         CopyIn in = connection.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY %s FROM STDIN".formatted(into));
         try (Sql.Ending failed = () -> Sql.cancel(in)) {
             for (byte[] line = out.readFromCopy(); line != null; line = out.readFromCopy()) {
                 in.writeToCopy(line, 0, line.length);
             }
-            in.endCopy();
+            return in.endCopy();
         }
     }
 

@@ -8,7 +8,6 @@ import static java.util.stream.Collectors.joining;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Savepoint;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -43,6 +42,9 @@ final class SliceRows {
 
     private static final int SAMPLES = 3;
 
+    /** The number of rows up to which a temporary table is emptied by DELETE and not analyzed: TRUNCATE makes files, and a pause may do it for each table. */
+    private static final int FEW_ROWS = 1000;
+
     /** Finds the keys that triggers check at the end of a statement or transaction; such triggers do not fire here. */
     private static final String LATE_KEYS =
             "SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = ?::regclass AND NOT indimmediate ORDER BY 1";
@@ -66,7 +68,7 @@ final class SliceRows {
             CREATE TEMP TABLE %4$s AS SELECT %8$s FROM %14$s t WITH NO DATA;
             CREATE TEMP TABLE %5$s AS SELECT t.* FROM %14$s t WITH NO DATA;
             CREATE TEMP TABLE %6$s AS SELECT t.* FROM %14$s t WITH NO DATA;
-            ANALYZE %1$s
+            ANALYZE %1$s, %2$s, %3$s, %4$s, %5$s, %6$s
             """;
 
     private final Connection connection;
@@ -88,6 +90,9 @@ final class SliceRows {
 
     /** The number of rows that the shard had when it was read. */
     private long count;
+
+    /** The number of rows that were just read. */
+    private long lateRows;
 
     /**
      * @param adoption the number of the table's adoption
@@ -184,10 +189,11 @@ final class SliceRows {
         areReplaced = false;
         since = "";
         Sql.execute(connection, """
-                TRUNCATE %1$s, %2$s;
-                INSERT INTO %2$s SELECT %3$s FROM %4$s s WHERE s.shardflake_shard = %5$s;
-                ANALYZE %2$s
-                """.formatted(back, gone, table.keyOf("s"), slice, shard));
+                TRUNCATE %1$s, %2$s, %3$s, %4$s, %5$s;
+                INSERT INTO %2$s SELECT %6$s FROM %7$s s WHERE s.shardflake_shard = %8$s;
+                ANALYZE %1$s, %2$s, %3$s, %4$s, %5$s
+                """.formatted(back, gone, late, lost, moved, table.keyOf("s"), slice, shard));
+        lateRows = 0;
     }
 
     /** A query for two numbers: of the rows that the shard has, and of those that were written after it was read, or a little earlier. */
@@ -253,15 +259,23 @@ final class SliceRows {
 
     /** @param only the columns that the query has, in parentheses; empty for all */
     private void copy(ShardTables server, String query, String only) throws SQLException {
-        Sql.execute(connection, "TRUNCATE " + late);
+        Sql.execute(connection, (lateRows <= FEW_ROWS ? "DELETE FROM " : "TRUNCATE ") + late);
+        lateRows = Long.MAX_VALUE; // If it fails.
         CopyOut out = server.connection()
                 .unwrap(PGConnection.class)
                 .getCopyAPI()
                 .copyOut("COPY (%s) TO STDOUT".formatted(query));
         try (Sql.Ending ending = () -> Sql.cancel(server.connection(), out)) {
-            OldTable.copyIn(connection, out, late + " " + only);
+            lateRows = OldTable.copyIn(connection, out, late + " " + only);
         }
-        Sql.execute(connection, "ANALYZE " + late);
+        analyze(late);
+    }
+
+    /** Tells the planner how many rows some tables have, if they can be many. */
+    private void analyze(String tables) throws SQLException {
+        if (lateRows > FEW_ROWS) {
+            Sql.execute(connection, "ANALYZE " + tables);
+        }
     }
 
     /** Keeps the rows that were read and that the table has not, with these values. */
@@ -274,9 +288,9 @@ final class SliceRows {
         Sql.execute(connection, """
                 DELETE FROM %1$s b WHERE %2$s;
                 DELETE FROM %3$s g WHERE %4$s;
-                INSERT INTO %1$s SELECT b.* FROM %5$s b WHERE NOT %6$s;
-                ANALYZE %1$s, %3$s
+                INSERT INTO %1$s SELECT b.* FROM %5$s b WHERE NOT %6$s
                 """.formatted(back, isIn(late, "b"), gone, isIn(late, "g"), late, isSame));
+        analyze(back + ", " + gone);
     }
 
     /** The number of rows that the shard has if none was deleted since they were read. */
@@ -293,10 +307,10 @@ final class SliceRows {
     private void forgetDeleted(int shard) throws SQLException {
         Sql.execute(connection, """
                 INSERT INTO %1$s SELECT %2$s FROM %3$s s WHERE s.shardflake_shard = %4$s AND NOT %5$s AND NOT %6$s;
-                DELETE FROM %7$s b WHERE NOT %8$s;
-                ANALYZE %7$s, %1$s
+                DELETE FROM %7$s b WHERE NOT %8$s
                 """.formatted(
                         gone, table.keyOf("s"), slice, shard, isIn(late, "s"), isIn(gone, "s"), back, isIn(late, "b")));
+        analyze(back + ", " + gone);
     }
 
     /**
@@ -306,10 +320,8 @@ final class SliceRows {
      */
     void findLost(int shard, @Nullable SliceRows parent) throws SQLException {
         Sql.execute(connection, """
-                TRUNCATE %1$s, %2$s;
                 INSERT INTO %1$s SELECT t.* FROM %3$s t WHERE (%4$s) IN (SELECT %5$s FROM %6$s g UNION ALL SELECT %7$s FROM %8$s b WHERE %9$s);
-                INSERT INTO %2$s SELECT l.* FROM %1$s l WHERE NOT EXISTS (SELECT FROM %8$s b WHERE %10$s AND %11$s);
-                ANALYZE %1$s, %2$s
+                INSERT INTO %2$s SELECT l.* FROM %1$s l WHERE NOT EXISTS (SELECT FROM %8$s b WHERE %10$s AND %11$s)
                 """.formatted(
                         lost,
                         moved,
@@ -328,8 +340,7 @@ final class SliceRows {
                 && Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM %s)".formatted(parent.moved))) {
             Sql.execute(connection, """
                     INSERT INTO %1$s SELECT t.* FROM %2$s t JOIN %3$s s ON s.shardflake_shard = %4$s AND %5$s
-                     WHERE (%6$s) IN (SELECT %7$s FROM %8$s p) AND NOT %9$s;
-                    ANALYZE %1$s
+                     WHERE (%6$s) IN (SELECT %7$s FROM %8$s p) AND NOT %9$s
                     """.formatted(
                             moved,
                             table.own(),
@@ -383,16 +394,18 @@ final class SliceRows {
         }
         String changed =
                 "%s b WHERE %s AND %s".formatted(back, same(table.keyOf("b"), table.keyOf("t")), isKnown(shard));
-        Savepoint before = connection.setSavepoint();
         try {
-            Sql.execute(connection, "UPDATE %s t SET %s FROM %s".formatted(table.own(), values, changed));
-            connection.releaseSavepoint(before);
+            Sql.execute(
+                    connection,
+                    "SAVEPOINT before; UPDATE %s t SET %s FROM %s; RELEASE SAVEPOINT before"
+                            .formatted(table.own(), values, changed));
         } catch (SQLException e) {
             if (!CLASH.contains(String.valueOf(e.getSQLState()))) {
                 throw e;
             }
-            connection.rollback(before);
-            Sql.execute(connection, "DELETE FROM %s t USING %s".formatted(table.own(), changed));
+            Sql.execute(
+                    connection,
+                    "ROLLBACK TO SAVEPOINT before; DELETE FROM %s t USING %s".formatted(table.own(), changed));
             areReplaced = true;
         }
     }
@@ -466,7 +479,7 @@ final class SliceRows {
                 ForeignKeys.keepReferred(connection, key, isWritten);
                 conditions.add(isWritten);
             }
-            if (key.isTo(table.own())) {
+            if (key.isTo(table.own()) && areLost(key.referredColumns())) {
                 conditions.add(key.refersTo(lost));
             }
             for (String condition : conditions) {
@@ -480,6 +493,22 @@ final class SliceRows {
                 }
             }
         }
+    }
+
+    /**
+     * Whether a row has been deleted or has other values now, so that rows which referred to these values may refer to none. To find such rows may read all of
+     * another table.
+     *
+     * @param columns as written in SQL
+     */
+    private boolean areLost(List<String> columns) throws SQLException {
+        String isSame = columns.stream()
+                .map(column -> "t.%1$s::text IS NOT DISTINCT FROM l.%1$s::text".formatted(column))
+                .collect(joining(" AND "));
+        return Sql.isTrue(
+                connection,
+                "SELECT EXISTS (SELECT FROM %s l WHERE NOT EXISTS (SELECT FROM %s t WHERE %s AND %s))"
+                        .formatted(lost, table.own(), same(table.keyOf("t"), table.keyOf("l")), isSame));
     }
 
     /** The foreign keys of the old table, and those of other tables that refer to it. */

@@ -31,7 +31,7 @@ public final class ForeignKeys {
             SELECT n.nspname, k.conname, c.relname, p.relname, k.convalidated,
                    format('%%s%%I.%%I', CASE c.relkind WHEN 'r' THEN 'ONLY ' ELSE '' END, n.nspname, c.relname),
                    format('%%s%%I.%%I', CASE p.relkind WHEN 'r' THEN 'ONLY ' ELSE '' END, pn.nspname, p.relname),
-                   s.own, s.present, s.missing, s.same, k.confmatchtype = 'f', pn.oid <> n.oid
+                   s.own, s.present, s.missing, s.same, k.confmatchtype = 'f', pn.oid <> n.oid, s.others
               FROM pg_constraint k
               JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
               JOIN pg_class p ON p.oid = k.confrelid JOIN pg_namespace pn ON pn.oid = p.relnamespace
@@ -42,11 +42,12 @@ public final class ForeignKeys {
                           string_agg(format('p.%%I OPERATOR(%%I.%%s) c.%%I%%s', b.attname, o.oprnamespace::regnamespace::text, o.oprname, a.attname,
                                             CASE WHEN b.attcollation NOT IN (0, a.attcollation)
                                                  THEN (SELECT format(' COLLATE %%I.%%I', l.collnamespace::regnamespace::text, l.collname) FROM pg_collation l WHERE l.oid = b.attcollation)
-                                                 ELSE '' END), ' AND ' ORDER BY u.place)
+                                                 ELSE '' END), ' AND ' ORDER BY u.place),
+                          array_agg(quote_ident(b.attname) ORDER BY u.place)
                      FROM unnest(k.conkey, k.confkey, k.conpfeqop) WITH ORDINALITY u (own, other, operator, place)
                      JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.own
                      JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = u.other
-                     JOIN pg_operator o ON o.oid = u.operator) s (own, present, missing, same)
+                     JOIN pg_operator o ON o.oid = u.operator) s (own, present, missing, same, others)
              WHERE k.contype = 'f' AND k.conparentid = 0 AND (k.conrelid IN (SELECT oid FROM wanted) OR k.confrelid IN (SELECT oid FROM wanted))
                AND to_jsonb(k) ->> 'conenforced' IS DISTINCT FROM 'false' AND to_jsonb(k) ->> 'conperiod' IS DISTINCT FROM 'true'
              ORDER BY 1, 3, 2
@@ -66,6 +67,11 @@ public final class ForeignKeys {
      */
     public record ForeignKey(
             String schema, String name, String table, String referred, boolean isOutside, boolean isValid, Parts from) {
+
+        /** The referenced columns, as written in SQL. */
+        public List<String> referredColumns() {
+            return from.referredColumns();
+        }
 
         /** Whether the foreign key is one of this table, given as in SQL with {@code ONLY}. */
         public boolean isFrom(String table) {
@@ -91,7 +97,8 @@ public final class ForeignKeys {
             String present,
             String missing,
             String same,
-            boolean isFull) {
+            boolean isFull,
+            List<String> referredColumns) {
 
         private String rows(boolean broken) {
             return " FROM %s c WHERE %s".formatted(table, condition(broken));
@@ -131,7 +138,8 @@ public final class ForeignKeys {
                                 row.getString(9),
                                 row.getString(10),
                                 row.getString(11),
-                                row.getBoolean(12))),
+                                row.getBoolean(12),
+                                List.of((String[]) row.getArray(14).getArray()))),
                 parameters);
     }
 
