@@ -360,6 +360,38 @@ class AdoptSlicesTest {
                 .isEqualTo("late");
     }
 
+    /** Rows whose parent has been deleted have no shard, and nothing notes them when it comes again, here for a shard that is leaving. */
+    @Test
+    @Timeout(120)
+    void rowsWhoseParentComesWhileTheirShardIsLeavingLeaveWithIt() throws Exception {
+        installation.execute(
+                OLD,
+                "ALTER TABLE shop.item DROP CONSTRAINT item_order_id_fkey; ALTER TABLE shop.parcel DROP CONSTRAINT parcel_code_fkey");
+        cutOver(ShardSet.of());
+        installation.execute(OLD, "DELETE FROM shop.orders WHERE id = 11");
+        ExecutorService threads = Executors.newSingleThreadExecutor();
+        try (Connection writer = postgres.database(OLD).connect()) {
+            writer.setAutoCommit(false);
+            assertThat(outcome(writer, "SELECT shardflake_adopt.enter(3)")).isEqualTo("ok");
+            Future<?> command = threads.submit(() -> cutOver(ShardSet.of(3)));
+            await(OLD, "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)");
+            assertThat(outcome(writer, "INSERT INTO shop.orders VALUES (11, 11, 'code 11')"))
+                    .isEqualTo("ok");
+            writer.commit();
+            command.get();
+        } finally {
+            threads.shutdown();
+        }
+
+        for (String table : List.of("item WHERE order_id = 11", "parcel WHERE code = 'code 11'")) {
+            String rows = "SELECT count(*) FROM %s." + table;
+            assertThat(installation.query(0, rows.formatted("shard_0003")))
+                    .as(table)
+                    .isEqualTo(installation.query(OLD, rows.formatted("shop")))
+                    .isNotEqualTo("0");
+        }
+    }
+
     /** The parent's key brings the row into another slice after its transaction has entered the first one. */
     @ParameterizedTest
     @ValueSource(

@@ -311,8 +311,10 @@ final class OldTable {
                         .formatted(shard, ever(link.parent(), link.to(), table.listOf("c", link.columns()), 1));
         // Of a row that came from another shard, that one's change would be carried out when this shard may have left.
         // OFFSET keeps PostgreSQL from reading the whole table once, if it expects many changes.
+        // One without a shard is taken, so that it waits: nothing notes it when the row that it refers to comes.
+        String its = link == null ? route.shard("t") : "COALESCE(%s, %s)".formatted(route.shard("t"), shard);
         String is = "EXISTS (SELECT FROM %s t WHERE (%s) = (%s) AND %s = %s OFFSET 0)"
-                .formatted(route.followed(), table.keyOf("t"), table.keyOf("c"), route.shard("t"), shard);
+                .formatted(route.followed(), table.keyOf("t"), table.keyOf("c"), its, shard);
         // A row that others get their keys from has moved: only the change of the shard where it was says so.
         String moved = route.hasChildren() ? " OR c.shardflake_moved" : "";
         return "%s OR %s%s".formatted(was, is, moved);

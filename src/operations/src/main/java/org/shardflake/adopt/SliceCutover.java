@@ -363,9 +363,9 @@ final class SliceCutover implements AutoCloseable {
     }
 
     /**
-     * Brings over changes that may concern a shard; returns their tables. A line that was found not to concern it is not looked at again: a row that
-     * comes to the shard later has a later line in the same table, its own or one that its parent's has noted, and with that all lines of the table
-     * are looked at.
+     * Brings over changes that may concern a shard; returns their tables. A line that was found not to concern it is not looked at again: its row has another
+     * shard, and if it comes to this one later, it has a later line in the same table, its own or one that its parent's has noted. With that, all lines of the
+     * table are looked at. A row without a shard concerns every one.
      */
     private List<Table> bringRest(int shard) throws SQLException {
         String oldest = oldestRunning();

@@ -187,7 +187,7 @@ final class SliceReturn implements AutoCloseable {
             } catch (AdoptRefusedException e) {
                 refusals.add(e);
             } catch (SQLException e) {
-                refusals.add(refused(shard, e).orElseThrow(() -> e));
+                refusals.add(refused(shard, e).or(() -> notInTime(shard, e)).orElseThrow(() -> e));
             }
         }
         return new ReturnRehearsal(reports, rows, refusals, over());
@@ -210,17 +210,27 @@ final class SliceReturn implements AutoCloseable {
         }
     }
 
+    private static Optional<AdoptRefusedException> notInTime(int shard, SQLException failure) {
+        return Sql.isInTheWay(failure)
+                ? Optional.of(new AdoptRefusedException(
+                        "shard %s was not rehearsed, since other transactions hold rows or tables of the old database: %s"
+                                .formatted(shard, Sql.message(failure)),
+                        "run the same command again"))
+                : Optional.empty();
+    }
+
     /**
      * Writes as {@link #write} does, and rolls back. Others hardly wait for this: they do not write rows of the slice, and this waits for
      * others shortly. The slice's own row is left alone, since {@code enter} may wait for it.
      */
     private void writeAndTakeBack(int shard) throws SQLException {
         try (Sql.Ending takenBack = Sql.rollingBack(old)) {
-            Sql.execute(old, SILENCE + "; SET LOCAL lock_timeout = '200ms'");
+            Sql.execute(old, SILENCE + "; SET LOCAL lock_timeout = '3s'"); // Autovacuum gives way after a second.
             slices.passAs(shard);
             for (Table table : mayBeClosed ? differing() : List.<Table>of()) {
                 table.adopter().letIn();
             }
+            Sql.execute(old, "SET LOCAL lock_timeout = '200ms'");
             write(shard);
         }
     }
