@@ -27,8 +27,8 @@ import picocli.CommandLine.Option;
                     + " killed leaves nothing to clean up.",
             "It creates nothing: adopt run has copied the rows before, and adopt cutover --percent 0 has created the triggers.",
             "With --reverse, it does what adopt reverse does with shards that have left, and rolls it back: it reads each as it is at"
-                    + " one moment, writes what has changed into the old tables, and compares and checks it. No one waits, so it"
-                    + " doesn't ask, and may run each night. It names what the old tables cannot hold, and about how long adopt reverse"
+                    + " one moment, writes what has changed into the old tables, and compares and checks it. Writers of the shard don't"
+                    + " wait, so it doesn't ask, and may run each night. It names what the old tables cannot hold, and about how long adopt reverse"
                     + " would make the shard's writers wait."
         },
         exitCodeList = {
