@@ -322,8 +322,8 @@ final class OldTable {
 
     private long take(Adoption adoption, String which, RowReceiver rows) throws SQLException {
         String temporary = taken(adoption);
-        // Few statements, since writers may wait for each. What is lost with a crash is brought over again, so the disk
-        // need not have it.
+        // As few round trips as possible, since writers may be waiting. It need not be durable: what a crash loses is
+        // brought over again.
         long taken = Sql.number(connection, """
                 WITH taken AS (DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT c.ctid FROM %1$s c WHERE %2$s)) RETURNING *),
                      kept AS (INSERT INTO %3$s SELECT DISTINCT %4$s FROM taken c)

@@ -345,9 +345,7 @@ final class ShardTables {
             throws SQLException {
         // In the same transaction: a separate one would wait for the disk, too.
         String statistics = isFirst ? "ANALYZE %s; ".formatted(stage) : "";
-        // The transaction gets an id of its own: one that changed nothing would not write to the log, and so would not
-        // wait
-        // for the disk.
+        // Without an id, a transaction that changed nothing would not write to the log, and so not wait for the disk.
         String durability = isLast
                 ? "SET LOCAL synchronous_commit = on; SELECT pg_current_xact_id(); "
                 : "SET LOCAL synchronous_commit = off; ";

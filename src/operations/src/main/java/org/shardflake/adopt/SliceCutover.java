@@ -56,9 +56,6 @@ final class SliceCutover implements AutoCloseable {
 
     private static final int FEW = 2;
 
-    /** The number of tables that one query asks for: it locks each, with its indexes and partitions, and a server has room for some thousand locks. */
-    private static final int ASKED_AT_A_TIME = 25;
-
     /** The shard, as a setting: the queries are the same for all shards, so that the server plans them once. */
     private static final String SHARD = "pg_catalog.current_setting('shardflake_adopt.leaving')::integer";
 
@@ -84,12 +81,6 @@ final class SliceCutover implements AutoCloseable {
     @FunctionalInterface
     private interface Step {
         void on(Table table) throws SQLException;
-    }
-
-    /** SQL for whether there is anything to do for a table. */
-    @FunctionalInterface
-    private interface Need {
-        String of(Table table) throws SQLException;
     }
 
     private final List<AdoptSession> sessions;
@@ -252,36 +243,16 @@ final class SliceCutover implements AutoCloseable {
      *
      * @return the tables that did
      */
-    private List<Table> onAll(Need need, Step step) throws SQLException {
+    private List<Table> onAll(TableQuestions.Condition<Table> need, Step step) throws SQLException {
         List<Table> needed = new ArrayList<>();
         for (List<Table> level : tables.stream()
                 .collect(groupingBy(table -> table.placed().level(), TreeMap::new, toList()))
                 .values()) {
-            List<Table> its = new ArrayList<>();
-            List<Table> some = new ArrayList<>();
-            for (Table table : level) {
-                some.add(table);
-                if (table.isPartitioned() || some.size() == ASKED_AT_A_TIME) {
-                    its.addAll(asking(some, need));
-                    some.clear();
-                }
-            }
-            its.addAll(asking(some, need));
+            List<Table> its = TableQuestions.matching(sessions.get(0).old(), level, Table::isPartitioned, need);
             onAll(its, step);
             needed.addAll(its);
         }
         return needed;
-    }
-
-    private List<Table> asking(List<Table> some, Need need) throws SQLException {
-        if (some.isEmpty()) {
-            return List.of();
-        }
-        List<String> questions = new ArrayList<>();
-        for (Table table : some) {
-            questions.add("SELECT %s WHERE %s".formatted(questions.size(), need.of(table)));
-        }
-        return Sql.list(sessions.get(0).old(), String.join(" UNION ALL ", questions), row -> some.get(row.getInt(1)));
     }
 
     private static SliceComparison comparison(Map<Table, SliceComparison> comparisons, Table table) {

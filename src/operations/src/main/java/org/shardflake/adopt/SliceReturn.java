@@ -34,11 +34,8 @@ final class SliceReturn implements AutoCloseable {
 
     private static final String SILENCE = "SET LOCAL session_replication_role = replica";
 
-    /** How often a rehearsal of a shard begins again after it has waited for a lock of the old database. */
+    /** The number of times that a rehearsal of a shard is tried while others hold locks in the old database. */
     private static final int ATTEMPTS = 5;
-
-    /** The number of tables that one query asks for: it locks each, with its indexes and partitions, and a server has room for some thousand locks. */
-    private static final int ASKED_AT_A_TIME = 25;
 
     /**
      * Shardflake's own tables, which stay in the shards: effects of {@code sql --write} return with the rows, and values of lookups are claims
@@ -238,7 +235,8 @@ final class SliceReturn implements AutoCloseable {
     /** The number of rows that differ from the shard that was read last. */
     private long rowsToWrite() throws SQLException {
         long rows = 0;
-        for (List<Table> some : askedTogether()) {
+        for (List<Table> some :
+                TableQuestions.groups(tables, table -> table.rows().isPartitioned())) {
             rows += Sql.number(
                     old,
                     some.stream().map(table -> table.rows().work()).collect(Collectors.joining(" + ", "SELECT ", "")));
@@ -315,56 +313,16 @@ final class SliceReturn implements AutoCloseable {
     /** Reads the tables of a shard whose rows have changed since they were read, all as they are at one moment. */
     private void readAgain(int shard) throws SQLException {
         inSnapshot(shard, seen -> {
-            for (Table table : changed(shard)) {
+            for (Table table :
+                    matching(fenced.connection(shard), table -> table.rows().hasChanged(shard))) {
                 table.rows().read(shard, seen);
             }
         });
     }
 
-    private List<Table> changed(int shard) throws SQLException {
-        List<Table> changed = new ArrayList<>();
-        for (List<Table> some : askedTogether()) {
-            List<String> questions = new ArrayList<>();
-            for (Table table : some) {
-                questions.add("SELECT %s, c.* FROM (%s) c"
-                        .formatted(questions.size(), table.rows().counts(shard)));
-            }
-            Sql.list(fenced.connection(shard), String.join(" UNION ALL ", questions), row -> {
-                Table table = some.get(row.getInt(1));
-                return table.rows().isRead(row.getLong(2), row.getLong(3)) || changed.add(table);
-            });
-        }
-        return changed;
-    }
-
-    /** The tables, by those that one query may ask for. */
-    private List<List<Table>> askedTogether() {
-        List<List<Table>> all = new ArrayList<>();
-        List<Table> some = new ArrayList<>();
-        for (Table table : tables) {
-            some.add(table);
-            if (table.rows().isPartitioned() || some.size() == ASKED_AT_A_TIME) {
-                all.add(List.copyOf(some));
-                some.clear();
-            }
-        }
-        if (!some.isEmpty()) {
-            all.add(some);
-        }
-        return all;
-    }
-
     /** The tables in which the shard has other rows, and those that get their keys from them: the others are left alone. */
     private List<Table> differing() throws SQLException {
-        Set<Table> found = new HashSet<>();
-        for (List<Table> some : askedTogether()) {
-            List<String> questions = new ArrayList<>();
-            for (Table table : some) {
-                questions.add("SELECT %s WHERE %s"
-                        .formatted(questions.size(), table.rows().hasWork()));
-            }
-            found.addAll(Sql.list(old, String.join(" UNION ALL ", questions), row -> some.get(row.getInt(1))));
-        }
+        Set<Table> found = new HashSet<>(matching(old, table -> table.rows().hasWork()));
         List<Table> differing = new ArrayList<>();
         for (Table table : tables) {
             if (found.contains(table) || hasParent(differing, table)) {
@@ -372,6 +330,10 @@ final class SliceReturn implements AutoCloseable {
             }
         }
         return differing;
+    }
+
+    private List<Table> matching(Connection connection, TableQuestions.Condition<Table> condition) throws SQLException {
+        return TableQuestions.matching(connection, tables, table -> table.rows().isPartitioned(), condition);
     }
 
     private static boolean hasParent(List<Table> some, Table child) {

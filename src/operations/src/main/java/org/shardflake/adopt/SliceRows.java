@@ -196,15 +196,10 @@ final class SliceRows {
         lateRows = 0;
     }
 
-    /** A query for two numbers: of the rows that the shard has, and of those that were written after it was read, or a little earlier. */
-    String counts(int shard) {
-        return "SELECT count(*), count(*) FILTER (WHERE age(t.xmin) <= age('%s'::xid)) FROM %s t"
-                .formatted(since, servers.ofShard(shard).table(shard));
-    }
-
-    /** Whether the shard has the rows that were read, by the numbers of {@link #counts}. */
-    boolean isRead(long all, long written) {
-        return all == count && written == 0;
+    /** A condition that the shard's rows may have changed since they were read. */
+    String hasChanged(int shard) {
+        return "(SELECT count(*) <> %s OR count(*) FILTER (WHERE age(t.xmin) <= age('%s'::xid)) > 0 FROM %s t)"
+                .formatted(count, since, servers.ofShard(shard).table(shard));
     }
 
     /** A condition that the shard has rows that the table has not, or lacks some. */

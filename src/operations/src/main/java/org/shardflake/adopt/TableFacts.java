@@ -70,10 +70,8 @@ record TableFacts(
                           WHERE f.attrelid = p.typrelid AND p.typrelid <> 0 AND f.attnum > 0 AND NOT f.attisdropped ORDER BY f.attnum),
                    CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN format_type(a.atttypid, a.atttypmod)
                         ELSE t.typname || ' ' || a.atttypmod END,
-                   t.typtype = 'd', a.attgenerated <> '',
-                   a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k
-                        WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)),
-                   a.atthasdef OR a.attidentity <> ''
+                   t.typtype = 'd', a.attgenerated <> '',""" + Sql.HAS_NO_NULL + """
+                   , a.atthasdef OR a.attidentity <> ''
               FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
               JOIN pg_type p ON p.oid = CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 THEN t.typelem WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
              WHERE a.attrelid = CAST(? AS oid) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum

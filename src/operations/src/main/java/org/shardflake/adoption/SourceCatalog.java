@@ -59,7 +59,7 @@ record SourceCatalog(
      * @param type as in pg_constraint
      * @param target the oid of the table that it refers to
      * @param actions what follows the columns that it refers to
-     * @param hasPeriod whether it is a foreign key whose last columns are periods, of which one has the other within it
+     * @param hasPeriod whether it is a temporal foreign key, whose last column is a {@code PERIOD}
      */
     record Constraint(
             String name,
@@ -198,16 +198,15 @@ record SourceCatalog(
                                     WHERE g.tgrelid = t.relid AND NOT g.tgisinternal AND g.tgname !~ '^shardflake_adopt_'
                                       AND NOT EXISTS (SELECT FROM pg_trigger o WHERE o.tgrelid IN (SELECT relid FROM pg_partition_ancestors(t.relid)) AND o.tgrelid <> t.relid AND o.tgname = g.tgname)) own (what)
                      WHERE w.relkind = 'p' AND t.level > 0),
-                   (SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = w.oid
-                       AND EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)))
+                   (SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = w.oid AND a.attnotnull AND NOT (""" + Sql.HAS_NO_NULL + """
+                       ))
               FROM wanted w ORDER BY w.nspname, w.relname
             """;
 
     private static final String COLUMNS = WANTED + """
             SELECT w.oid, a.attname, format_type(a.atttypid, a.atttypmod),
-                   format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), NULL), t.typtype = 'd',
-                   a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)),
-                   pg_get_expr(d.adbin, d.adrelid),
+                   format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), NULL), t.typtype = 'd',""" + Sql.HAS_NO_NULL + """
+                   , pg_get_expr(d.adbin, d.adrelid),
                    a.attidentity <> '' OR a.attgenerated = '' AND COALESCE(pg_get_expr(d.adbin, d.adrelid) ~ '^nextval[(]', false),
                    a.attgenerated::text,
                    CASE WHEN a.attcollation <> t.typcollation THEN (SELECT quote_ident(c.collname) FROM pg_collation c WHERE c.oid = a.attcollation) END,

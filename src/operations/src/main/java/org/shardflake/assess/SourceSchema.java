@@ -59,9 +59,8 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
             """;
 
     private static final String COLUMNS = WANTED + """
-            SELECT w.oid, a.attname, quote_ident(a.attname), a.attnum, format_type(a.atttypid, a.atttypmod),
-                   a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)),
-                   a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'text'::regtype, 'varchar'::regtype, 'uuid'::regtype),
+            SELECT w.oid, a.attname, quote_ident(a.attname), a.attnum, format_type(a.atttypid, a.atttypmod),""" + Sql.HAS_NO_NULL + """
+                   , a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'text'::regtype, 'varchar'::regtype, 'uuid'::regtype),
                    a.atthasdef OR a.attidentity <> '', a.attgenerated <> '',
                    COALESCE(CASE WHEN s.n_distinct < 0 THEN -s.n_distinct * GREATEST(w.reltuples, 0) ELSE s.n_distinct END, 0)::bigint,
                    COALESCE(s.most_common_freqs[1], 0)::float8
@@ -82,7 +81,7 @@ record SourceSchema(Map<Long, SourceTable> tables, Map<String, Long> byName) {
              ORDER BY w.oid, i.indisprimary DESC, c.relname
             """;
 
-    /** Foreign keys, including those that only partitions have. One with a period leads to rows whose period is not equal, so it is no path. */
+    /** Foreign keys, including those that only partitions have, but not temporal ones: the row and the one it refers to have different periods. */
     private static final String FOREIGN_KEYS = WANTED + """
             SELECT DISTINCT ON (w.oid, s.own, k.confrelid, s.others) w.oid, k.conname, k.confrelid, s.own, s.others
               FROM wanted w

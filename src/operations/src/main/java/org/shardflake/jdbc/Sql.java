@@ -28,6 +28,13 @@ import org.shardflake.server.SqlText;
 /** Shorthand for common uses of statements. */
 public final class Sql {
 
+    /**
+     * SQL for whether no row has a null in column {@code a} of pg_attribute. Since PostgreSQL 18, a constraint that is {@code NOT VALID} says that only of
+     * rows that were written after it.
+     */
+    public static final String HAS_NO_NULL =
+            "a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey))";
+
     /** The SQLSTATEs of a server that is shutting down, starting up, disconnected from us, or out of connections. */
     private static final Set<String> OUTAGES =
             Set.of("57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "55006", "25006", "53300");

@@ -112,9 +112,8 @@ abstract class AbstractSliceCommand implements Callable<Integer> {
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
         Optional<AdoptionPlan> plan = planned.read();
         if (!isHarmless()) {
-            confirm.require(
-                    question(shards),
-                    alternative()); // Before the shard map is read, since shards may move until someone answers.
+            // Before the shard map is read: shards may move until someone answers.
+            confirm.require(question(shards), alternative());
         }
         try (DatabaseAdopter adopter = planned.open(plan, catalog, DatabaseSettings.DEFAULT_BATCH_ROWS, 0, progress)) {
             catalog.onInterruption(this::interrupted);
